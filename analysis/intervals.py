@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+REPEATS = 0.01  # no two epochs are told apart that differ by less
 DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie within so many
 
 

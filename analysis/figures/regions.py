@@ -46,7 +46,7 @@ def gain(one, other):
 
 def tells(one, other):
     width = intervals.half_width_of_ratio(one, other)
-    return width is None or abs(gain(one, other)) > width
+    return width is None or abs(gain(one, other)) > max(intervals.REPEATS, width)
 
 
 def places(x, gains):

@@ -19,6 +19,9 @@ using Json = nlohmann::ordered_json;
 /// its standard deviation is kOfMeanError times its mean absolute deviation.
 constexpr double kDeviations = 1.6449, kOfMeanError = 1.2533;
 
+/// No two epochs are told apart that differ by less: repeats of one do.
+constexpr double kRepeats = 0.01;
+
 double mean(const std::map<std::string, double>& values) {
   double sum = 0;
   for (const auto& [name, value] : values) sum += value;
@@ -75,7 +78,9 @@ double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b) {
 
 bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_seconds,
               const std::optional<EpochErrors>& b) {
-  return a && b && std::abs(std::log(a_seconds / b_seconds)) > half_width_of_ratio(*a, *b);
+  return a && b &&
+         std::abs(std::log(a_seconds / b_seconds)) >
+             std::max(kRepeats, half_width_of_ratio(*a, *b));
 }
 
 Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors) {

@@ -41,7 +41,8 @@ double half_width(const EpochErrors& errors);
 /// The same for the ratio of two epochs; errors that both have cancel out.
 double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b);
 
-/// Whether the interval of the ratio leaves 1 out; never where the errors of one are not known.
+/// Whether the interval of the ratio leaves 1 out, and the two differ by more than repeats of one
+/// epoch do (1 %); never where the errors of one are not known.
 bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_seconds,
               const std::optional<EpochErrors>& b);
 

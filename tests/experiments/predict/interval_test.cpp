@@ -49,6 +49,8 @@ TEST(Intervals, ErrorsThatTwoEpochsShareAreNoneOfTheirRatio) {
   EXPECT_TRUE(can_tell(1.0, a, 1.09, b));
   EXPECT_FALSE(can_tell(1.0, a, 1.08, b));
   EXPECT_FALSE(can_tell(1.08, b, 1.0, a));
+  EXPECT_TRUE(can_tell(1.0, a, 1.02, a));
+  EXPECT_FALSE(can_tell(1.0, a, 1.005, a)) << "repeats of one epoch differ as much";
   EXPECT_FALSE(can_tell(1.0, a, 2.0, std::nullopt)) << "nothing is known of one";
 }
 
