@@ -36,7 +36,7 @@ class Sage(nn.Module):
         self.layers = nn.ModuleList([MeanConvolution(width, hidden), MeanConvolution(hidden, classes)])
 
     def forward(self, flow, features):
-        rows = features[torch.from_numpy(flow.vertices).long()]
+        rows = features[torch.from_numpy(flow.vertices.astype(np.int64))]
         for i, (layer, block) in enumerate(zip(self.layers, flow.blocks)):
             rows = layer(block, rows)
             if i + 1 < len(self.layers):
@@ -62,7 +62,7 @@ def train(folder, parts=4, epochs=20, seed=0):
         for flows in zip(*loaders):
             optimiser.zero_grad()
             for flow in flows:
-                seeds = torch.from_numpy(flow.seeds).long()
+                seeds = torch.from_numpy(flow.seeds.astype(np.int64))
                 (nn.functional.cross_entropy(model(flow, features), labels[seeds]) / len(flows)).backward()
             optimiser.step()
 
@@ -70,7 +70,7 @@ def train(folder, parts=4, epochs=20, seed=0):
     right = 0
     with torch.no_grad():
         for flow in orrery.sample(graph, others, [-1, -1], batch_size=1024, shuffle=False):
-            seeds = torch.from_numpy(flow.seeds).long()
+            seeds = torch.from_numpy(flow.seeds.astype(np.int64))
             right += int((model(flow, features).argmax(1) == labels[seeds]).sum())
     return right / len(others)
 
