@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -84,9 +85,9 @@ void require_stack() {
 void end_with_starter() {
   const char* starter = std::getenv("ORRERY_ENDS_WITH");
   if (starter == nullptr) return;
-  const bool asked = fmt::to_string(::getppid()) == starter;
+  const bool asked = std::to_string(::getppid()) == starter;
   if (asked) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (asked && fmt::to_string(::getppid()) != starter) std::raise(SIGTERM);  // meanwhile
+  if (asked && std::to_string(::getppid()) != starter) std::raise(SIGTERM);  // meanwhile
   ::unsetenv("ORRERY_ENDS_WITH");  // of this program alone
 }
 

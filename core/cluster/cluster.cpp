@@ -99,12 +99,12 @@ void validate_host(const Cluster& cluster) {
 }
 
 void validate_storage(const Cluster& cluster) {
-  const Storage& storage = cluster.storage;
+  const FileStorage& storage = cluster.storage;
   for (const double number :
        {storage.server_bytes_per_second, storage.shared_bytes_per_second, storage.latency_seconds})
     if (!(number >= 0) || !std::isfinite(number))
       throw ConfigError("storage", fmt::format("found {}, expected a number >= 0", number));
-  if (!storage.has_rate() && storage != Storage{})
+  if (!storage.has_rate() && storage != FileStorage{})
     throw ConfigError("storage", "needs the rate of one server (bytes_per_second)");
 }
 

@@ -73,12 +73,12 @@ struct ServerHost {
 
 /// The source of files: a disk in each server, or one file system for all servers. Without a rate
 /// (0), nobody has said how fast files come.
-struct Storage {
+struct FileStorage {
   double server_bytes_per_second = 0;  ///< the most that the ranks of one server read together
   double shared_bytes_per_second = 0;  ///< the most that all servers read together; 0: no limit
   double latency_seconds = 0;          ///< before the first byte of each read
   bool has_rate() const { return server_bytes_per_second > 0; }
-  bool operator==(const Storage&) const = default;
+  bool operator==(const FileStorage&) const = default;
 };
 
 /// A cluster as plain data. Ranks are numbers of devices.
@@ -89,7 +89,7 @@ struct Cluster {
   std::vector<Device> devices;         ///< in the order of ranks
   ServerHost host = {};                ///< hosts of each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
-  Storage storage = {};
+  FileStorage storage = {};
 
   int servers() const;
   const ClusterNode& node_of(int rank) const;

@@ -174,7 +174,7 @@ std::string class_table(const std::vector<PairClass>& classes) {
   return table.text(room_on(stdout));
 }
 
-std::string storage_text(const Storage& storage) {
+std::string storage_text(const FileStorage& storage) {
   if (!storage.has_rate()) return "";
   std::string text =
       fmt::format("storage: a server reads at {}", rate(storage.server_bytes_per_second));
@@ -253,7 +253,7 @@ Json parts_json(const Cluster& cluster) {
   if (host.memory_bytes_per_second > 0)
     out["host_memory_bytes_per_second"] = host.memory_bytes_per_second;
   if (host.pinned_bytes > 0) out["host_pinned_bytes"] = host.pinned_bytes;
-  const Storage& storage = cluster.storage;
+  const FileStorage& storage = cluster.storage;
   if (storage.has_rate()) {
     out["storage"] = {{"bytes_per_second", storage.server_bytes_per_second},
                       {"latency_seconds", storage.latency_seconds}};

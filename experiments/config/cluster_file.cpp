@@ -148,8 +148,8 @@ class Builder {
     return list;
   }
 
-  static Storage storage_of(const Json& said) {
-    Storage storage;
+  static FileStorage storage_of(const Json& said) {
+    FileStorage storage;
     const auto read = [&](const char* key, double& value) {
       if (said.contains(key)) said[key]["value"].get_to(value);
     };

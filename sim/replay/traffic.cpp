@@ -70,7 +70,7 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
 
 /// A device's files pass what its server can read and, if servers share a file system, what all can.
 void Traffic::connect_to_storage(const Cluster& cluster, int device) {
-  const Storage& storage = cluster.storage;
+  const FileStorage& storage = cluster.storage;
   const int from = storage_end(cluster);
   const auto number_of = [&](int key, const std::string& name, double rate) {
     const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(capacities_.size()));

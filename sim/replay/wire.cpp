@@ -36,7 +36,7 @@ void fields(A& a, ServerHost& host) {
 }
 
 template <class A>
-void fields(A& a, Storage& storage) {
+void fields(A& a, FileStorage& storage) {
   auto& [server_rate, shared_rate, latency_seconds] = storage;
   a(server_rate, shared_rate, latency_seconds);
 }

@@ -99,7 +99,7 @@ class TraceBuilder {
 
   int take_tags(std::int64_t count) {
     if (tags_ + count > std::numeric_limits<int>::max())
-      throw ProgramError("the trace would have more than 2^31 messages: trace fewer epochs");
+      throw Error("the trace would have more than 2^31 messages: trace fewer epochs");
     return static_cast<int>(std::exchange(tags_, tags_ + count));
   }
 
@@ -113,8 +113,9 @@ class TraceBuilder {
     }
     for (int l = 0; l < kLanes; ++l)
       if (lanes[at(l)].cursor() < schedule.lanes[at(l)].size())
-        throw ProgramError(fmt::format("rank {} waits for itself for ever on lane {}", r,
-                                       name_of(static_cast<Lane>(l))));
+        throw ProgramError(
+            r, lanes[at(l)].cursor(),
+            fmt::format("lane {} waits for itself for ever", name_of(static_cast<Lane>(l))));
   }
 
   /// Adds the next item of a lane. False if there is none, or it waits for an item that has not
@@ -353,7 +354,7 @@ class TraceBuilder {
         if (open.erase(node.tag) == 0) open.emplace(node.tag, static_cast<int>(r));
       }
     if (open.empty()) return;
-    throw ProgramError(fmt::format(
+    throw Error(fmt::format(
         "rank {} is one end of a message whose other end is in another epoch: trace more epochs",
         open.begin()->second));
   }

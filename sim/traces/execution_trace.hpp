@@ -51,8 +51,8 @@ struct TraceOptions {
 /// Left out   what is not the ranks' own: the time to issue operations, the sharing of devices,
 ///            cores and links. Whoever replays the trace brings these.
 /// Units      seconds, bytes. Messages of fractions of a byte (slices) are rounded.
-/// Errors     ProgramError (a deadlock; a message that leaves in one of the epochs and arrives in
-///            another), ConfigError (algorithms)
+/// Errors     ProgramError (a deadlock), Error (a message that leaves in one of the epochs and arrives
+///            in another; more than 2^31 messages), ConfigError (algorithms)
 ExecutionTrace trace_of(const Simulation& simulation, const TraceOptions& options);
 
 /// Sums of a trace.

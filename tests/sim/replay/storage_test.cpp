@@ -12,7 +12,7 @@ namespace {
 constexpr double kExact = 1e-8;
 
 /// The time of each rank that reads so many bytes; two ranks a server.
-std::vector<double> reading(const Storage& storage, const std::vector<double>& bytes,
+std::vector<double> reading(const FileStorage& storage, const std::vector<double>& bytes,
                             int host_cores = 4) {
   StarCluster star;
   star.servers = static_cast<int>(bytes.size() + 1) / 2;
@@ -65,8 +65,9 @@ TEST(StorageOfClusters, ThatIsNotDescribedTakesNoTime) {
 
 TEST(StorageOfClusters, WithNumbersThatMeanNothingIsAnError) {
   Cluster cluster = StarCluster{}.make();
-  for (const Storage& storage : {Storage{-1, 0, 0}, Storage{1, -1, 0}, Storage{1, 0, -1},
-                                 Storage{0, 1, 0}, Storage{0, 0, 1}}) {
+  for (const FileStorage& storage :
+       {FileStorage{-1, 0, 0}, FileStorage{1, -1, 0}, FileStorage{1, 0, -1}, FileStorage{0, 1, 0},
+        FileStorage{0, 0, 1}}) {
     cluster.storage = storage;
     EXPECT_THROW(validate(cluster), ConfigError);
   }
