@@ -1,4 +1,4 @@
-// How a rank waits: eagerly at first, then so that the cores are free for those that compute.
+// A rank waits eagerly at first, then so that the cores are free for those that compute.
 #pragma once
 
 #include <sched.h>

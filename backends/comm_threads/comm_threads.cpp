@@ -125,7 +125,7 @@ struct ThreadWorld::Shared {
     throw Aborted(aborted);
   }
 
-  /// So many ranks have done with copying.
+  /// The number of ranks that have finished copying.
   void copied(int count) {
     if (copying.fetch_sub(count) != count || !failed) return;
     const std::lock_guard lock(mutex);  // whoever waits for it has looked before, or sleeps by now
@@ -459,7 +459,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void pull(const Call& call, const Pull& o, const RankMemory& memory) {
-    // What this lane still has to read from y, or to bring into the index and the places.
+    // Finishes what this lane still reads from y, or writes into the index and the places.
     call.mover.settle();
     const std::int64_t row = o.y.cols() * bytes_of(o.y.dtype);
     auto* y = static_cast<char*>(memory.bytes_at(o.y));
@@ -475,7 +475,7 @@ class ThreadWorld::Rank final : public Communicator {
   }
 
   void push(const Call& call, const Push& o, const RankMemory& memory) {
-    call.mover.settle();  // what this lane still has to bring into x and the index
+    call.mover.settle();  // finishes writes of this lane into x and the index
     const float* x = memory.data<float>(o.x);
     for (const auto& [request, rows] : asked(o, o.x, memory)) {
       const Asking asking(call, rank_, request.owner);
@@ -484,7 +484,7 @@ class ThreadWorld::Rank final : public Communicator {
     }
   }
 
-  /// Not within a meeting: it may wait until nobody copies there any more.
+  /// Must not be called within a meeting: it may wait until nobody copies there any more.
   void require_open(bool open, const Store& store, int owner) {
     if (open) return;
     std::unique_lock lock(shared_.mutex);
@@ -514,7 +514,7 @@ class ThreadWorld::Rank final : public Communicator {
     const MeetingKey place = key_of(call.lane, o.group);
     const int to = o.to < 0 ? -1 : o.group.rank_of(o.to);
     const int from = o.from < 0 ? -1 : o.group.rank_of(o.from);
-    call.mover.settle();  // the other reads what this lane has made so far
+    call.mover.settle();  // the other rank reads data that this lane has made
     ExchangeMeter& meter = call.meter;
     const auto under_way = [&meter](int peer, int change) {
       meter.time.under_way(meter.external(peer), change, now());

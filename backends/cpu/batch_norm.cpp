@@ -15,7 +15,7 @@ struct Columns {
   std::vector<double> variance;
 };
 
-/// By Σx, Σx² and the number of rows.
+/// Columns computed from Σx, Σx² and the number of rows.
 Columns by_moments(const double* moments, std::int64_t width) {
   Columns columns(width);
   const double rows = moments[2 * width];

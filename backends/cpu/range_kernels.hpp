@@ -78,7 +78,7 @@ struct HalfRowsArgs {
   std::int64_t width;
 };
 
-/// As Activation in core/ops/ops.hpp.
+/// The same choices as Activation in core/ops/ops.hpp.
 enum class Curve : std::uint8_t { none, relu, elu };
 
 /// y ← curve(x + bias).

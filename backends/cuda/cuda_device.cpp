@@ -17,7 +17,7 @@ namespace {
 /// Share of a GPU's memory for the arenas of its ranks: the rest is for the driver's context, the
 /// libraries' workspaces and other users of the GPU.
 constexpr double kArenaShare = 0.92;
-/// What an arena has beyond the bytes that a rank counts: gaps between blocks, orders of rows for
+/// Bytes of an arena beyond those that a rank counts: gaps between blocks, orders of rows for
 /// products, pieces of sums.
 std::int64_t beyond(std::int64_t bytes) { return bytes / 16 + (std::int64_t{64} << 20); }
 

@@ -47,7 +47,7 @@ void CudaLane::put(const Sparse& sparse, const Csr& pattern) {
     issue_held();
     issues_ = true;
   }
-  // What this lane has waited for may still read one that is replaced.
+  // Other lanes' work, which this lane has waited for, may still read a pattern that is replaced.
   if (device_.pattern(sparse.id).pattern != nullptr)
     require(api().stream_sync(stream_.get()), "stream_sync");
   OrreryPattern* opened = nullptr;

@@ -18,7 +18,7 @@ constexpr const char* kFile = "liborrery_cuda.so";
 constexpr const char* kAdvice =
     "build it where nvcc is (docs/gpu.md), or set ORRERY_CUDA_LIBRARY to where it is";
 
-/// Beside the program, or in the build folder or the sources, one or two folders above the program.
+/// Looks beside the program, and in the build folder or the sources, one or two folders above it.
 /// Never in a folder that everybody may write, and never where the system would look.
 std::string built_beside() {
   std::error_code failed;

@@ -9,8 +9,8 @@
 
 namespace orrery::cuda {
 
-/// From `devices`/BUS/local_cpulist of the system, ascending; empty if the system does not tell.
-/// `bus_id`: "0000:3B:00.0".
+/// Read from `devices`/BUS/local_cpulist of the system, ascending; empty if the system does not
+/// tell. `bus_id`: "0000:3B:00.0".
 std::vector<int> cores_near(const std::string& bus_id,
                             const std::string& devices = "/sys/bus/pci/devices");
 

@@ -116,7 +116,7 @@ StagedCommunicator::StagedCommunicator(Communicator& below, int ranks, int rank,
 
 void StagedCommunicator::move(const Call& call, const RankMemory& memory) {
   if (store_of(call.op)) {  // its rows are in host memory
-    call.mover.settle();    // what this lane still has to bring there, or to read from there
+    call.mover.settle();    // finishes copies of this lane to and from that memory
     return below_.run(call.lane, call.op, memory, call.phase, host_mover(), &call.meter);
   }
   auto& room = rooms_[at(call.lane)];

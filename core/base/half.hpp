@@ -6,7 +6,7 @@
 
 namespace orrery {
 
-/// As its bits: a sign, 5 of the exponent, 10 of the mantissa.
+/// A number of 16 bits: a sign, 5 bits of exponent, 10 of mantissa.
 struct Half {
   std::uint16_t bits = 0;
 };

@@ -24,8 +24,8 @@ struct DealSetting {
 ///   held     = N·D'/P
 ///
 /// A tile of D/M columns times the D/M rows of W that fit gives N/P rows of all D' columns, a
-/// partial sum that each machine holds. Of the D'/M columns that it is to keep, N/P rows each, a
-/// machine receives the partial sums of M − 1 others. The text: from N·D/(P·M) to N·D/P entries.
+/// partial sum that each machine holds. A machine keeps D'/M of these columns, N/P rows each, and
+/// receives their partial sums from M − 1 others. The text: from N·D/(P·M) to N·D/P entries.
 ///
 /// Units     words; out_width D'; held: the intermediate result
 /// Errors    ConfigError if N, D or D' is not positive, P < 1 or M < 1

@@ -12,7 +12,7 @@ namespace {
 constexpr double kEuler = 0.57721566490153286;
 constexpr std::int64_t kEdgesToFollow = std::int64_t{1} << 18;
 
-/// Of every `among` columns the one that is followed.
+/// The one of every `among` columns that is followed.
 std::uint64_t chosen(std::uint64_t group, std::uint64_t among) {
   return (group * 0x9E3779B97F4A7C15ULL >> 32U) % among;
 }

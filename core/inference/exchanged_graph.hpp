@@ -25,7 +25,7 @@ class ExchangedGraph final : public TileSum {
   void end() override;
 
  private:
-  /// What happens with the part of the same distance on both sides.
+  /// The exchange with two parts at the same distance: one before this part, one behind it.
   struct Exchange {
     /// parts: the owner of the rows that our entries meet; the owner of the entries that come
     int to = 0, from = 0;

@@ -174,7 +174,7 @@ class Buckets {
   std::vector<Vertex> pairs;  ///< row in the part, column
 };
 
-/// Of a graph that is one part: adds all edges to `pairs`.
+/// The graph is one part: adds all edges to `pairs`.
 void take_all(const std::vector<Edge>& edges, bool mirrored, std::vector<Vertex>& pairs) {
   std::size_t place = pairs.size();
   pairs.resize(place + edges.size() * (mirrored ? 4 : 2));
@@ -260,7 +260,7 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
       more = others;
       const std::int64_t before = std::ssize(pairs);
       columns.all_to_all(out.pairs, 2, out.counts, in, pairs);
-      // What goes out is there twice, in an array and in what the communicator reads.
+      // Outgoing pairs are held twice: in an array, and in the memory that the communicator reads.
       const std::int64_t came = std::ssize(pairs) - before;
       hold(bytes_of(pairs) + bytes_of(piece) + 2 * bytes_of(out.pairs) +
            came * static_cast<std::int64_t>(sizeof(Vertex)));

@@ -40,7 +40,7 @@ struct PartRows {
   SparseMatrix local;  ///< [rows of the part, rows of the part]
   /// The places at their owners of the rows that the groups fetch, group by group.
   IndexList numbers;
-  /// By the owner's shift, then ascending.
+  /// Sorted by the owner's shift, then ascending.
   std::vector<RemoteGroup> groups;
 };
 

@@ -96,7 +96,7 @@ void LayerStack::declare(std::uint64_t seed, const TrainedWeights* trained) {
   if (rows.size() > 1) load(rt_, trained->averages, rows.back());
 }
 
-/// As Model.
+/// Declares the same parameters as Model.
 void LayerStack::declare_layers() {
   const int layers = config_.layers + config_.dense_layers;
   for (int l = 1; l <= layers; ++l) {
@@ -121,7 +121,7 @@ void LayerStack::declare_layers() {
   }
 }
 
-/// As ResGcn.
+/// Declares the same parameters as ResGcn.
 void LayerStack::declare_resgcn() {
   const std::int64_t d = config_.hidden;
   const auto add_bias = [&](std::int64_t columns) {

@@ -22,6 +22,10 @@ struct TrainedWeights {
   std::int64_t features = 0, classes = 0;  ///< of its training; 0: unknown
 };
 
+/// The layers of a network, computed one by one.
+///
+/// Placement activations: a tile on each rank, as in TileProducts; weights: all of them on every
+///           rank
 class LayerStack {
  public:
   /// Without `trained`, weights start like those of a training with this seed.

@@ -56,6 +56,9 @@ std::shared_ptr<const LocatedInput> locate_input(
     const InferenceConfig& config, bool sums_first, std::optional<int> only_part,
     const std::function<void(std::vector<std::int64_t>&)>& add_up);
 
+/// The first layer of a rank whose input is in the rows that it has read.
+///
+/// Placement x: the rows that a rank has read, with all columns; y: its tile
 class LocatedRows {
  public:
   /// Reads this rank's share of the rows.

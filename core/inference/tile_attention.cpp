@@ -133,7 +133,7 @@ class AttentionLayer final : public Convolution {
     return all;
   }
 
-  /// For the additive form: scores are sums of a number of each end.
+  /// The additive form: a score is the sum of a number of each end.
   void by_scalars(const Tensor& z, const std::vector<PieceColumns>& columns, const Tensor& own) {
     Runtime& rt = c_.rt;
     const Tensor a = c_.parameters.weight(ends_);

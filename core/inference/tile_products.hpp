@@ -21,6 +21,10 @@
 
 namespace orrery {
 
+/// The products of one rank.
+///
+/// Placement activations: a tile on each rank, the rows of its part and its share of the columns;
+///           weights: on every rank
 class TileProducts final : public Products {
  public:
   /// `column_tiles`: of the matrices on the device, for their caches.

@@ -14,6 +14,9 @@
 
 namespace orrery {
 
+/// One rank's share of the numbers of a part's edges.
+///
+/// Placement x, z: a tile on each rank; numbers: on the rank that computes their entries
 class TileSddmm {
  public:
   TileSddmm(Runtime& rt, const LayerGraphs& graphs, const InferenceConfig& config)

@@ -12,6 +12,8 @@
 namespace orrery {
 
 /// The product of one rank. All ranks of the layout make the same calls in the same order.
+///
+/// Placement x, y: a tile on each rank, the rows of its part and its share of the columns
 class TileSum {
  public:
   virtual ~TileSum() = default;
@@ -28,7 +30,8 @@ class TileSum {
   virtual void end() = 0;
 };
 
-/// By InferenceConfig::spmm. `column_tiles`: of the matrices on the device, for their caches.
+/// InferenceConfig::spmm chooses the class. `column_tiles`: the number of column tiles of the
+/// matrices on the device, for their caches.
 std::unique_ptr<TileSum> make_tile_sum(Runtime& rt, const LayerGraphs& graphs,
                                        const InferenceConfig& config, int column_tiles);
 

@@ -56,7 +56,7 @@ void WholeRows::load(int layer, std::int64_t rows, const TakeEntries& take) {
 
   std::size_t asking = 0;
   for (int shift = 0; shift < parts; ++shift) {
-    // As many groups as the rank with the most has, so that all ranks pass them together.
+    // Every rank passes as many groups as the rank with the most, so that all pass them together.
     std::int64_t most = 0;
     for (int rank = 0; rank < layout().ranks(); ++rank)
       most = std::max(

@@ -25,6 +25,9 @@ struct PieceColumns {
   std::int64_t count = 0;
 };
 
+/// The requests of one rank, and its answers to those of others.
+///
+/// Placement x: a tile on each rank; whole: on the rank that requested the rows
 class WholeRows {
  public:
   WholeRows(Runtime& rt, const LayerGraphs& graphs, std::int64_t group_bytes)

@@ -13,6 +13,8 @@
 namespace orrery {
 
 /// What the layers of one model share.
+///
+/// Placement tensors: of one rank; parameters: on every rank
 struct LayerContext {
   Runtime& rt;
   Products* products;  ///< the products that the model is attached to
@@ -42,6 +44,9 @@ struct LayerContext {
 /// Layer `layer` (from 1), widths in → out. A convolution multiplies by W before or after A, as
 /// LayerOrder says. A first layer that keeps its aggregated input multiplies that by W. One with a
 /// sparse input multiplies it by W first, and its x is not read.
+///
+/// Placement x, y: rows of this rank, as Products says; weights: on every rank; weight gradients:
+///           this rank's part of the sum over ranks
 class Convolution {
  public:
   Convolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out)
@@ -120,7 +125,7 @@ std::unique_ptr<Convolution> make_dense_layer(LayerContext& context, int layer, 
                                               std::int64_t out, bool decays);
 
 /// A graph convolution with `inner_layers` dense layers of its width inside, with a ReLU before
-/// each. What follows a layer, such as its bias and ReLU, is left to the model.
+/// each. The model adds what follows a layer, such as its bias and ReLU.
 ///
 /// Requires  model.inner_layers >= 1, a convolution of the same layer and widths that the context
 ///           has made last

@@ -27,8 +27,8 @@ struct LayerType {
   bool own_rows = false;
   /// Computes weights of edges (Products::edges) instead of multiplying by A.
   bool weighs_edges = false;
-  /// Of these: its weights choose the largest, by columns and without heads; it needs the rows of all
-  /// sources at once (Products::holds_sources()).
+  /// Its weights choose the largest of these, by columns and without heads; it needs the rows of
+  /// all sources at once (Products::holds_sources()).
   bool takes_largest = false;
   /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;

@@ -81,7 +81,7 @@ void LinkDecoder::backward(const Tensor& x, const PairEnds& ends, const Tensor& 
     const Tensor w = weight_ < 0 ? ones_.tensor() : weight(weight_);
     rt_.submit(Lane::compute, Gemm{dscores, w, product, false, true});
   }
-  // Of each end: this times the row of the other one.
+  // The gradient at each end is this times the row of the other end.
   rt_.submit(Lane::compute, SpMM{ends.at_right, product, x, picked});
   rt_.submit(Lane::compute, ScatterAddRows{picked, ends.left, dx});
   rt_.submit(Lane::compute, SpMM{ends.at_left, product, x, picked});

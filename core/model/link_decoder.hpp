@@ -13,6 +13,7 @@ namespace orrery {
 ///
 /// Shapes    left, right [pairs, 1] i32 · at_left, at_right [pairs, rows]: one entry in each row, at
 ///           that end
+/// Placement pairs of this rank; they name rows that are on it
 struct PairEnds {
   Tensor left, right;
   Sparse at_left, at_right;
@@ -26,6 +27,7 @@ struct PairEnds {
 /// values are the other. So pairs need no operation of their own, and none that a device profile
 /// would have to price.
 ///
+/// Placement x, scores: of this rank; parameters: on every rank
 /// Memory    two buffers of [most pairs at once, width], with mlp two of [.., hidden] as well
 class LinkDecoder {
  public:
@@ -33,7 +35,7 @@ class LinkDecoder {
 
   /// Declares its parameters, of layer `layer`.
   void declare(Parameters& parameters, int layer, bool decays);
-  /// Makes room; the parameters are allocated, and live longer.
+  /// Makes room. `parameters` are allocated, and outlive this.
   ///
   /// Shapes    ones: of scores by dot products
   void allocate(const Parameters& parameters, std::int64_t most_pairs);

@@ -112,7 +112,7 @@ struct RateSchedule {
   enum class Type : std::uint8_t { constant, step, linear, cosine };
   Type type = Type::constant;
   int warmup = 0;       ///< epochs in which it rises to the learning rate
-  int epochs = 1;       ///< linear, cosine: after so many it is at its least
+  int epochs = 1;       ///< linear, cosine: it reaches its minimum after this many
   int every = 1;        ///< step: epochs from one change to the next,
   double factor = 0.1;  ///< which multiplies it by this
   double least = 0;     ///< linear, cosine: share of the learning rate that is left in the end
@@ -136,7 +136,7 @@ struct TrainConfig {
   std::vector<double> class_weights{};
   bool balance_classes = false;  ///< instead: inversely to how often a class trains
   BestBy best_by = BestBy::accuracy;
-  /// Training ends after so many evaluations in a row without a better validation accuracy, or by
+  /// Training ends after this many evaluations in a row without a better validation accuracy, or by
   /// accuracy and loss without one that is as good as all before in either; 0: never.
   int patience = 0;
 };

@@ -58,7 +58,7 @@ class NestedLayer final : public Convolution {
     }
   }
 
-  /// What a dense layer inside has kept makes room for the gradient below after it has been read.
+  /// The gradient below overwrites what a dense layer inside has kept, once that has been read.
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Tensor above = dy;
     for (std::size_t i = inside_.size(); i-- > 0;) {

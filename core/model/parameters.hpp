@@ -19,8 +19,9 @@ namespace orrery {
 /// optimiser's state.
 enum class ModelUse : std::uint8_t { training, inference };
 
-/// All parameters lie in one allocation, so that gradients are averaged by one all-reduce. Every
-/// rank holds all of them.
+/// All parameters lie in one allocation, so that gradients are averaged by one all-reduce.
+///
+/// Placement all of them on every rank
 class Parameters {
  public:
   /// Initial value of a parameter: uniform in ±limit, or `value` if limit is 0.
@@ -73,7 +74,7 @@ class Parameters {
   Shape shape_of(int number) const { return entries_[at(number)].shape; }
   /// "layers.1.weight": by layer and role, of its own; with several of a role "weight", "weight_2".
   std::string name_of(int number) const;
-  /// The layer that a parameter is of.
+  /// The layer of a parameter.
   int layer_of(int number) const { return entries_[at(number)].layer; }
   int layer_of_averages(int number) const { return averaged_[at(number)].layer; }
   /// Swaps the weight and gradient buffers, so that weights computed into the gradient buffer can

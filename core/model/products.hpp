@@ -10,6 +10,8 @@ namespace orrery {
 
 /// The edges of a layer on this rank, for layers that weigh each of them: the pattern of A without
 /// values, in the forms that products with such weights and their adjoints need.
+///
+/// Placement the edges into rows of this rank, on its device
 struct Edges {
   Sparse pattern;  ///< [rows(layer), sources(layer)]
   /// [sources(layer), rows(layer)]; it and `order` exist only if sources are held
@@ -36,6 +38,9 @@ struct Edges {
 /// The additional rows come from other ranks. Operands and results belong to the compute lane: they
 /// are ready for it, and what the call leaves running on other lanes never touches them after the
 /// compute lane's next item.
+///
+/// Placement an activation: rows of this rank's vertices, and its columns of them (columns());
+///           weights: on every rank
 class Products {
  public:
   virtual ~Products() = default;

@@ -1,5 +1,5 @@
-// GraphSAGE with max-pooling: a vertex takes, column by column, the largest of what its neighbours
-// send, and not the mean.
+// GraphSAGE with max-pooling: a vertex takes, column by column, the largest value that its
+// neighbours send, not the mean.
 //
 // The largest is a sum by weights, as attention has them: a softmax over the in-edges of a vertex
 // whose scores are scaled until nothing but the largest has a weight. Every column is a head. So the

@@ -6,6 +6,8 @@
 namespace orrery {
 
 /// A sparse matrix X of input rows on this rank's device.
+///
+/// Placement X, y: rows of this rank; w: on every rank
 class SparseInput {
  public:
   virtual ~SparseInput() = default;

@@ -48,6 +48,7 @@ struct Expose {
 /// Closes the store. A collective; a rank passes it when all have reached it. Earlier pulls and
 /// pushes are then done.
 ///
+/// Placement as Expose
 /// Requires  the rows of this rank's Expose
 struct Withdraw {
   Store store;

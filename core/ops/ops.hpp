@@ -65,7 +65,7 @@ struct Unknown {
 };
 using Source =
     std::variant<FeatureRows, LabelRows, IndexArray, FloatArray, UniformWeights, Unknown>;
-/// What a backend does when it must load it.
+/// Called by a backend that is asked to load it.
 ///
 /// Errors    NeedsStructure
 [[noreturn]] void refuse(const Unknown& data);
@@ -434,6 +434,8 @@ struct Adam {
 
 /// Sends `send` to group index `to` and receives `recv` from group index `from`; either half may be
 /// absent.
+///
+/// Placement send: on this rank; recv: on this rank, from the `send` of index `from`
 struct SendRecv {
   std::optional<Tensor> send, recv;
   int to = -1, from = -1;
@@ -448,6 +450,8 @@ struct SendRecv {
 };
 
 /// x of every rank ← x of the root.
+///
+/// Placement x: a copy on each rank of the group
 struct Broadcast {
   Tensor x;
   int root = 0;
@@ -466,6 +470,7 @@ struct Broadcast {
 /// as large.
 ///
 /// Shapes    values [nnz of a, 1] f32
+/// Placement a, values: a copy on each rank of the group
 /// Cost      8 bytes per row offset, 4 per column number, 4 per value
 struct BroadcastSparse {
   Sparse a;
@@ -483,6 +488,8 @@ struct BroadcastSparse {
 
 /// x of the root ← Σ over ranks of x, summed in rank order (f32 or f64); the other ranks keep their
 /// x.
+///
+/// Placement x: a summand on each rank; then the sum, on the root alone
 struct Reduce {
   Tensor x;
   int root = 0;
@@ -500,6 +507,8 @@ struct Reduce {
 };
 
 /// x of every rank ← Σ over ranks of x, summed in rank order (f32 or f64).
+///
+/// Placement x: a summand on each rank; then the sum, on all of them
 struct AllReduce {
   Tensor x;
   Group group;
@@ -513,7 +522,9 @@ struct AllReduce {
 };
 
 /// y ← this rank's slice of Σ over ranks of x; rank index i gets rows [Σ_{j<i} rows[j], +rows[i]).
+///
 /// Shapes    x [Σ rows, f] · y [rows[i], f]
+/// Placement x: a summand on each rank; y: slice i of the sum on index i
 struct ReduceScatter {
   Tensor x, y;
   std::shared_ptr<const std::vector<std::int64_t>> rows;  // per group index
@@ -530,6 +541,7 @@ struct ReduceScatter {
 /// y ← the x of all ranks, one below the other in group order.
 ///
 /// Shapes    x [rows[i], f] · y [Σ rows, f]
+/// Placement x: slice i on index i; y: a copy on each rank
 struct AllGather {
   Tensor x, y;
   std::shared_ptr<const std::vector<std::int64_t>> rows;  // per group index
@@ -547,6 +559,7 @@ struct AllGather {
 /// recv_rows[j] from index j.
 ///
 /// Shapes    x [Σ send_rows, f] · y [Σ recv_rows, f]
+/// Placement x, y: rows of each rank's own
 struct AllToAllV {
   Tensor x, y;
   std::shared_ptr<const std::vector<std::int64_t>> send_rows, recv_rows;  // per group index

@@ -1,4 +1,4 @@
-// Which of two parts has an edge between them, if only one has it.
+// Chooses the part that has an edge between two parts, if only one has it.
 #pragma once
 
 #include <algorithm>

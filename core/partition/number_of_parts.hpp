@@ -23,8 +23,8 @@ struct NumberOfParts {
   std::string reason;  ///< one readable line
 };
 
-/// As many parts as devices if the data fits beside the working set, D <= n (M - a). Otherwise as
-/// many rounds of n parts as make a part fit: n ceil(D / (n (M - a))).
+/// The number of devices, n, if the data fits beside the working set, D <= n (M - a). Otherwise n
+/// ceil(D / (n (M - a))): the fewest rounds of n parts at which a part fits.
 ///
 /// Units     bytes
 /// Source    CATGNN 3.2, and for D and a 3.4: "we just use the data size on the disk as an estimate

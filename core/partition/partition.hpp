@@ -11,6 +11,8 @@
 namespace orrery {
 
 /// owner[v] in [0, parts) for every vertex; parts may be empty.
+///
+/// Placement every rank holds the owner of every vertex
 struct Partition {
   int parts = 1;
   std::vector<std::int32_t> owner;

@@ -60,7 +60,7 @@ struct PartitionOptions {
   std::string method = "block";  ///< see partition_graph()
   std::string file;              ///< one owner per line (method "file")
   std::uint64_t seed = 0;
-  /// number of parts; 0: what the strategy, or else the devices (number_of_parts), need
+  /// number of parts; 0: the number that the strategy, or else the devices (number_of_parts), need
   int parts = 0;
   std::int64_t working_bytes = 0;  ///< working set of a model on a device; 0: 2/3 of its memory
   int hops = 1;                    ///< reach of written parts, 0 to 3

@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// What parts get equal shares of. (Vertex types would be one constraint for each type.)
+/// All parts get equal shares of these. (Vertex types would be one constraint for each type.)
 enum class Constraint { work, vertices, edges, training, validation, test };
 std::string_view name_of(Constraint constraint);
 

@@ -18,12 +18,13 @@ struct Accuracies {
   std::optional<double> train, validation, test;
 };
 
-/// How well held-out links are told from pairs that are none: fractions in [0, 1].
+/// How well held-out links are told from pairs that are no links: fractions in [0, 1].
 struct LinkScores {
   /// The chance that a link scores above a pair, of all links and pairs; equal ones count half.
   double auc = 0;
-  /// Of the rank of each link among its own pairs: the mean of its inverse, and the share of links
-  /// whose rank is at most k. A link that scores as n others do stands in the middle of them.
+  /// Each link has a rank among its own pairs. These are the mean of the inverse rank, and the
+  /// share of links whose rank is at most k. A link with the same score as n others gets the middle
+  /// rank among them.
   double mrr = 0;
   std::vector<double> hits;  ///< of each k that was asked for
 };
@@ -91,7 +92,7 @@ class RunObserver {
   /// Only rank 0 gets the checkpoints, on a separate thread while the run goes on.
   virtual void keep(const Checkpoint&) {}
   /// The same of the model whenever it is the best so far: its state is the weights and the running
-  /// averages, of local models those of their average. Nothing goes on from it.
+  /// averages, of local models those of their average. No training can go on from it.
   virtual void keep_best(const Checkpoint&) {}
 };
 

@@ -65,6 +65,9 @@ using Step =
     std::variant<AllocStep, ReleaseStep, DeclareStep, ReleaseSparseStep, SubmitStep, WaitStep,
                  SyncStep, HostStep, JoinStep, ScalarStep, PhaseStep, ProductStep>;
 
+/// All calls that a rank makes of its Runtime, in order.
+///
+/// Placement the steps of one rank
 struct Program {
   int rank = 0, size = 1;
   std::vector<Step> steps;

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// By rank; ranks of equal structure may share one.
+/// One program for each rank; ranks of equal structure may share one.
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
 /// Number of epochs to record for checks and volumes: a whole period, and at least two, because the

@@ -79,6 +79,8 @@ struct ProductMark {
 /// Calls return at once. Work of one lane is done in order; work of different lanes runs
 /// concurrently unless a wait() orders it. Two accesses to the same elements from two lanes, one of
 /// them a write, without such an order are a race. check() finds it without running anything.
+///
+/// Placement tensors: on this rank; only operations that communicate reach those of others
 class Runtime {
  public:
   virtual ~Runtime() = default;

@@ -64,8 +64,8 @@ class Active {
   bool of(Charge charge) const { return spans_[at(static_cast<int>(charge))] > 0; }
   bool communication() const { return of(Charge::exchange) || of(Charge::synchronise); }
 
-  /// Adds the time to its part. Of several exchanges the one with the largest share between servers
-  /// counts.
+  /// Adds the time to its part. If there are several exchanges, the one with the largest share
+  /// between servers counts.
   void add(Breakdown& to, double seconds) const {
     if (of(Charge::compute)) {
       to.compute += seconds;

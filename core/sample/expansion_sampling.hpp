@@ -40,8 +40,8 @@ struct ExpansionSampling {
 /// Source    GraNNDis (arXiv text) 4.3, Fig. 6 and Algorithm 1; its code's sampler
 /// Departs   the arXiv text leaves open which external neighbours are taken, and the conference
 ///           text (PACT '24) prefers those with many connections to vertices that are not selected;
-///           here connections to what is held count, because only those bring edges. Of the names
-///           that the text gives to the two numbers, in both orders, Algorithm 1's are meant (k
+///           here connections to what is held count, because only those bring edges. The text gives
+///           the two numbers their names in both orders; here they have those of Algorithm 1 (k
 ///           hops, m fanout). The artifact has self-loops, which take one of the draws; here they
 ///           take none
 std::vector<Vertex> sample_expansion(const Csr& graph, std::span<const Vertex> own,

@@ -129,7 +129,7 @@ class BatchSampling {
     }
   }
 
-  /// Of rules that look at more of a row than they take: its first lines.
+  /// For rules that look at more of a row than they take: asks for its first cache lines.
   void ask_for_entries(const std::vector<Vertex>& vertices, std::int64_t first,
                        std::int64_t end) const {
     constexpr EdgeIndex kPerLine = 64 / sizeof(Vertex), kLines = 4;
@@ -256,7 +256,7 @@ class BatchSampling {
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
   std::span<const EdgeIndex> excluded_;
-  std::vector<EdgeIndex> left_;  ///< of a row without what is excluded: positions
+  std::vector<EdgeIndex> left_;  ///< of a row without the excluded entries: positions
   std::vector<Vertex> left_columns_;
 };
 

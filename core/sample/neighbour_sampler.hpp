@@ -90,9 +90,10 @@ class NeighbourSampler {
 
   /// The message-flow graph of the seeds. A row's neighbours depend only on (key, layer, vertex).
   ///
-  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded: positions in
-  ///           the graph's columns, ascending: entries that are not there for this sample. Of what is
-  ///           left a row draws as if it were all it had; not of copies, nor with the rule weighted
+  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded: positions
+  ///           in the graph's columns, ascending: entries that are not there for this sample. A row
+  ///           draws from the rest as if it were all it had; copies and the rule weighted do not
+  ///           allow this
   /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
   ///           in-neighbours of some or all rows
   /// Source    Hamilton et al., GraphSAGE (2017); Floyd's sampling (Bentley, CACM 1987) for

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-/// Up to so many values a look at each is faster than a table, and than sorting.
+/// Up to this number of values, looking at each is faster than a table or sorting.
 constexpr std::uint32_t kFew = 64;
 
 /// A bound below which `count` of `length` variates, or a few more, are expected.

@@ -87,14 +87,14 @@ class SaintSampler {
 /// Divisors of the entries and losses of a subgraph that make their means those of the whole graph.
 ///
 /// Shapes    entries [nnz of the graph]: α, how often the entry is there when its row's vertex is ·
-///           vertices [|V|]: λ, how often the vertex is there. What no sample had counts as if it
-///           had come once
+///           vertices [|V|]: λ, how often the vertex is there. An entry that no sample had counts
+///           as if it had come once
 /// Source    GraphSAINT 3.2: α(u,v) = C(u,v)/C(v), λ(v) = C(v)/N
 struct SaintNormalisation {
   std::vector<float> entries, vertices;
 };
 
-/// By counting in subgraphs that together have `coverage` times the graph's vertices.
+/// Counts in subgraphs that together have `coverage` times the graph's vertices.
 ///
 /// Cost      the edges of the subgraphs; 8 bytes per entry of the graph
 SaintNormalisation normalisation_of(const SaintSampler& sampler, int coverage, std::uint64_t seed);

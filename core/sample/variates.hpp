@@ -7,7 +7,8 @@
 
 namespace orrery {
 
-/// Of one vertex, or of a vector of them: a permutation of the 32-bit numbers, chosen by two words.
+/// A permutation of the 32-bit numbers, chosen by two words, applied to one vertex or to a vector
+/// of them.
 ///
 /// Source    the finaliser "lowbias32" (Wellons, 2018), with a key before each of its rounds
 template <class Words>

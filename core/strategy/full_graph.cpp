@@ -147,7 +147,7 @@ class FullGraph final : public Strategy {
   StrategyConfig config_;
   std::uint64_t seed_;
   bool weighs_edges_;
-  std::optional<EndVertices> ends_;  ///< what keys the draws
+  std::optional<EndVertices> ends_;  ///< the keys of the draws
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   std::optional<LinkBatches> links_;

@@ -168,7 +168,7 @@ class MiniBatchSession final : public RankSession {
     const int ranks = batches_.ranks_per_server();
     return {1, rt_.rank() / ranks * ranks, ranks, 1};
   }
-  /// Evaluates what is learned so far.
+  /// Evaluates the present weights.
   std::unique_ptr<RankProducts> load_whole(std::shared_ptr<const Structure> structure) {
     auto products = whole_->load(std::move(structure));
     if (learned_)
@@ -264,8 +264,8 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// How a server's batch falls on its ranks has no bound but that one of them has all of it; pairs
-  /// of vertices are not only counted.
+  /// One rank of a server may have all of its batch, so there is no smaller bound; and pairs of
+  /// vertices are not only counted.
   std::unique_ptr<Strategy> with_largest_batches() const override {
     if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,

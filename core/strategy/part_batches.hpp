@@ -38,7 +38,7 @@ class PartBatches {
   struct Sampled {
     std::shared_ptr<const Subgraph> part;
     Csr graph;                                   ///< of a, without its diagonal
-    std::vector<float> values;                   ///< of a's entries on graph
+    std::vector<float> values;                   ///< of the entries of `graph` in a
     std::vector<std::optional<float>> diagonal;  ///< of a
     std::optional<Seeds> seeds;                  ///< in numbers of the part
     std::unique_ptr<const NeighbourSampler> sampler;

@@ -196,7 +196,7 @@ class SharedPreloading final : public Strategy {
     schedule.evaluation.clear();
     for (int batch = 0; batch < servers_.batches(); ++batch) {
       const auto vertices = servers_.training_vertices(batch);
-      // Of held targets the mean is over ranks, as DDP takes it of their sums.
+      // With held targets the mean is over ranks: DDP averages their sums.
       const std::int64_t over = held_targets() ? problem_.ranks() : vertices;
       if (vertices > 0) steps.push_back({{batch, 0}, over});
       schedule.evaluation.insert(schedule.evaluation.begin(), batch);

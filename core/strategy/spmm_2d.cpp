@@ -1,7 +1,7 @@
 // The 2D product (SUMMA): a grid of q x q ranks, rank = row·q + column, q parts of the vertices.
-// Rank (i, j) holds tile (i, j) of A. Of features, activations and gradients it holds the rows of
-// part i and the j-th share of the columns. To multiply, tiles of A travel along the rows of the
-// grid and blocks of x along its columns, stage by stage, through two buffers.
+// Rank (i, j) holds tile (i, j) of A. It also holds the rows of part i and the j-th share of the
+// columns of features, activations and gradients. To multiply, tiles of A travel along the rows of
+// the grid and blocks of x along its columns, stage by stage, through two buffers.
 //
 // Received per product of width f: the rank's row of A without its own tile, and n·f/q less its own
 // part; per dense product n·f/q along the row, less its own part.

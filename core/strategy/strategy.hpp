@@ -44,8 +44,8 @@ struct BatchSizes {
   std::vector<Size>
       vertices;  ///< vertices of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;  ///< of each layer, from the first
-  /// Host memory of a batch without its feature rows; not counted if a rank also holds what others
-  /// draw.
+  /// Host memory of a batch without its feature rows; not counted if a rank also holds batches that
+  /// others draw.
   std::optional<Size> host_bytes;
   double foreign = 0;  ///< mean number of feature rows of other ranks;
   double kept = 0;     ///< those in the cache; a cache that changes starts empty
@@ -69,7 +69,8 @@ class RankSession {
   virtual RowUse row_use() const { return {}; }
   /// The features if they are learned like the weights, else null.
   virtual LearnedRows* learned_rows() { return nullptr; }
-  /// No load() follows: closes what ranks have opened to each other. A collective, if there is any.
+  /// No load() follows: closes the stores that ranks have opened to each other. A collective, if
+  /// there is any.
   virtual void close() {}
 };
 
@@ -103,7 +104,7 @@ class Strategy {
   /// The links of its steps, where it trains on links; else null.
   virtual const LinkBatches* links() const { return nullptr; }
 
-  /// What a reader of its losses and accuracies has to know of these data, a line each.
+  /// Notes on these data that a reader of losses and accuracies has to know, a line each.
   virtual std::vector<std::string> notes() const { return {}; }
 
   /// The same strategy, counted only, with batches of the largest possible size. It is recorded to

@@ -1,4 +1,4 @@
-// What a descriptor leads to, for those who draw on it.
+// Facts about the terminal behind a descriptor, for code that draws on it.
 #pragma once
 
 #include <string>

@@ -73,7 +73,8 @@ std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   return "what is learned depends on the cut";
 }
 
-/// Where the first of plans that are told as one stand in a sorted list: at most so many.
+/// Positions in a sorted list of plans: the first of each group that is listed as one, at most
+/// `most` of them.
 std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::size_t most) {
   std::vector<std::size_t> firsts;
   for (std::size_t i = 0; i < plans.size() && firsts.size() < most; ++i)
@@ -83,11 +84,11 @@ std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::siz
   return firsts;
 }
 
-/// The fastest plans, of which only so many are told that differ.
+/// The fastest plans; at most `most` of them can be told apart.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}
-  /// A plan that takes longer is neither told nor like one that is, whatever else is found.
+  /// A plan that takes longer is not listed, alone or with another one, whatever else is found.
   double beaten_by() const { return beaten_by_; }
   void add(RatedPlan plan) {
     const auto place = std::upper_bound(
@@ -99,7 +100,7 @@ class Leaders {
     beaten_by_ = (1 + kAlike) * plans_[firsts.back()].epoch_seconds;
     while (plans_.back().epoch_seconds > beaten_by_) plans_.pop_back();
   }
-  /// The first ones, those that are like one before them told with it.
+  /// The first plans; one that cannot be told from an earlier plan is listed with it.
   std::vector<RatedPlan> told() const {
     std::vector<RatedPlan> told;
     for (const RatedPlan& plan : plans_) {
@@ -119,7 +120,7 @@ class Leaders {
   double beaten_by_ = std::numeric_limits<double>::infinity();
 };
 
-/// Of one server, in an hour; nothing: the cluster file names no price.
+/// The price of one server for an hour; nothing: the cluster file names no price.
 std::optional<double> usd_per_hour(const std::string& cluster_file) {
   const std::string path = kClusterFiles.find(cluster_file);
   const Json file = parse_json(read_settings(path, "a cluster file"), path);
@@ -231,7 +232,7 @@ class Search {
   Known known_of(const SearchSpace& space, const PlanSketch& sketch) {
     const auto loaded = space.load(sketch);
     const Plan* plan = std::get_if<Plan>(&loaded);
-    if (plan == nullptr) return {};  // why, is told when it is its turn
+    if (plan == nullptr) return {};  // the reason is told when it is this plan's turn
     const bool differs = difference_of(plan->experiment.strategy).has_value();
     const ProblemData data = datasets_.load(plan->experiment);
     try {

@@ -25,7 +25,7 @@ struct RatedPlan {
   double internal_bytes = 0;          ///< received in an epoch inside servers, all ranks together
   double external_bytes = 0;          ///< and between them
   std::string busiest_link;           ///< type of the link that is busiest; empty: none is used
-  /// Of its servers, by the hour; nothing: the cluster file names no price.
+  /// What its servers cost for the time of an epoch; nothing: the cluster file names no price.
   std::optional<double> usd_per_epoch;
   nlohmann::ordered_json limited_by;  ///< see limits.hpp
   /// Why it learns something else than whole-graph training (apart from rounding); empty: it learns

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 /// Reasons that are printed one by one; --json has all.
 constexpr std::size_t kShownReasons = 6;
-/// What is asked beside: of a link, of so much more memory, of the ranks.
+/// The questions that are always asked: about a link, about more memory, about the ranks.
 constexpr int kUsualQuestions = 3;
 constexpr std::int64_t kMoreBytes = std::int64_t{16} << 30;
 
@@ -56,7 +56,7 @@ std::string short_label(const std::string& label) {
   return text;
 }
 
-/// "+12 %", or that it is within what simulations are off by.
+/// "+12 %", or that the difference is within the error of simulations.
 std::string slower(const RatedPlan& plan, const RatedPlan& best) {
   if (&plan == &best) return "";
   const std::string more =
@@ -142,7 +142,7 @@ struct Question {
   }
 };
 
-/// What a variation of the file makes of the answer.
+/// The answer for a variation of the file.
 struct Variation {
   Question question;
   Advice advice;

@@ -26,7 +26,7 @@ Experiment on_one_rank(const Experiment& plan) {
   return parse_experiments(file.dump(), plan.name, {}).front();
 }
 
-/// What no way to divide the vertices does less of.
+/// The ranks together do at least as much of these, however the vertices are divided.
 bool is_product(const Op& op) {
   return std::holds_alternative<SpMM>(op) || std::holds_alternative<Sddmm>(op) ||
          std::holds_alternative<Gemm>(op);

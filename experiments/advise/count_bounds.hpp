@@ -1,4 +1,4 @@
-// What an epoch of a plan takes at least, by counts alone: before anything is cut or recorded.
+// Lower bounds of the time of a plan's epoch, by counts alone: before anything is cut or recorded.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace orrery {
 /// what they need.
 class CountBounds {
  public:
-  /// Of every epoch but the first, in seconds; 0 of strategies that do not compute what whole-graph
-  /// training computes.
+  /// A lower bound of every epoch but the first, in seconds; 0 for strategies that do not compute
+  /// what whole-graph training computes.
   ///
   /// The ranks together do at least the products of one rank that trains on the whole graph (which is recorded once for each order of a layer), at the best rate that the profile has for
   /// them (sim/price/least_seconds.hpp), and the busiest does its share. spmm_1d also brings to every

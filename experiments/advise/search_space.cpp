@@ -125,7 +125,7 @@ std::vector<Axis> default_axes(const std::string& type, const Experiment& experi
   return axes;
 }
 
-/// The values of an axis that are not what the file says anyway.
+/// The values of an axis that differ from the file's own.
 Axis without_repetition(const Axis& axis, const Experiment& experiment) {
   Axis left{axis.key, {}};
   const Json* now = &experiment.base;
@@ -140,8 +140,8 @@ Axis without_repetition(const Axis& axis, const Experiment& experiment) {
   return left;
 }
 
-/// Whether a strategy, or a model, has the key: some value of it alone is accepted, or refused for
-/// what else the file says.
+/// Whether a strategy, or a model, has the key: some value of it alone is accepted, or refused
+/// because of another key of the file.
 bool has_key(const ChangedFile& file, const Axis& axis) {
   if (std::all_of(axis.values.begin(), axis.values.end(),
                   [](const Json& value) { return value.is_null(); }))
@@ -175,7 +175,7 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
   return axes;
 }
 
-/// Why nothing that could be tried for a strategy can help it.
+/// Why a strategy is impossible, whatever its settings.
 std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
   const auto loaded = file.try_load();
   const auto* error = std::get_if<ConfigError>(&loaded);

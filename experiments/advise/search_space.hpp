@@ -48,9 +48,9 @@ struct PlanSketch {
 
 class SearchSpace {
  public:
-  Experiment base;  ///< what the file says, or it with strategy full_graph
+  Experiment base;  ///< the file itself, or the file with strategy full_graph
   std::vector<PlanSketch>
-      plans;  ///< first each strategy as it is by default, then what differs more
+      plans;  ///< first each strategy with its defaults, then plans that differ more
   std::vector<ImpossiblePlan> impossible;  ///< strategies that cannot be helped
 
   /// Reads the file of a plan.
@@ -64,12 +64,13 @@ class SearchSpace {
 std::optional<Axis> half_of_the_ranks(const Experiment& experiment);
 
 /// All plans of a file: every strategy with every combination of the values that it has keys for.
-/// Where `asked` says nothing, each strategy is tried with the orders of a layer, its cut as the
-/// file has it and by metis, sums of gradients in one piece and in buckets of 25 MB, and with its
-/// own: replication (the divisors of the ranks whose squares are at most their number), depth,
+/// If `asked` is silent, each strategy is tried with the orders of a layer, its cut as the file has
+/// it and by metis, sums of gradients in one piece and in buckets of 25 MB, and with its own:
+/// replication (the divisors of the ranks whose squares are at most their number), depth,
 /// co-batches, and what learns something else: sampled boundaries, stale rows, sampled servers,
 /// batches and their sizes, rarer averages. All of it on all ranks and, where these are an even
-/// number, on half of them. Settings of the file's strategy are those of another one too, where that has them.
+/// number, on half of them. Settings of the file's strategy are those of another one too, where
+/// that has them.
 ///
 /// `overrides`: in the form of load_experiments(). The file need not name a strategy.
 /// Errors    ConfigError: the file itself, one with a sweep, one without cluster.file or with

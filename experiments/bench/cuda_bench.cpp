@@ -138,7 +138,7 @@ json launch_seconds(const Gpu& gpu, int graph_of = 0) {
 Csr graph_of(const std::string& kind, std::int64_t entries) {
   DatasetOptions options;
   options.generator = kind == "rmat" ? "rmat" : "communities";
-  // As dense as the graphs that have such sizes: 500 entries a vertex for Reddit's.
+  // The density of the graphs that have such sizes: 500 entries a vertex for Reddit's.
   options.generate_vertices =
       std::max<std::int64_t>(64, entries >= 50'000'000 ? entries / 500 : entries / 16);
   options.generate_edges = entries / 2;

@@ -154,7 +154,7 @@ class GpuMeasurement {
     return measured;
   }
 
-  /// The samples whose operations take longer than the host needs to issue one. Where the GPU waits
+  /// The samples whose operations take longer than the host needs to issue one. If the GPU waits
   /// for its host, the time between two events is the host's, which is counted elsewhere.
   static std::vector<InPlaceSample> without_waiting(std::vector<InPlaceSample> samples,
                                                     double issue_seconds) {

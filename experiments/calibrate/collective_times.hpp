@@ -15,7 +15,7 @@ struct CollectiveTimes {
   /// A broadcast from rank 0 of the same bytes.
   double broadcast_seconds = 0;
   double all_reduce_seconds = 0, all_reduce_bytes = 0;  ///< of the operand
-  /// The same of a sixteenth of the bytes: what no price is made from, and prices are held against.
+  /// The same of a sixteenth of the bytes: these make no prices; prices are tested against them.
   double part_exchange_seconds = 0, part_all_reduce_seconds = 0, part_bytes = 0;
 };
 

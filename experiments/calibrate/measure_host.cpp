@@ -42,7 +42,7 @@ class Bench {
       gaps.push_back(timeline.spans[i].begin - timeline.spans[i - 1].end);
   }
 
-  /// From the end of an operation of one lane to the start of an operation on the other, which
+  /// Seconds from the end of an operation of one lane to the start of one on the other lane, which
   /// slept.
   double handover() {
     begin();

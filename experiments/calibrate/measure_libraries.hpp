@@ -33,7 +33,7 @@ struct ThreadsBench {
   int most = 2;                                ///< ranks that share the machine
   std::int64_t bytes = std::int64_t{4} << 20;  ///< of large operands
   int repetitions = 12;
-  /// The device of each of so many.
+  /// The devices of this many ranks.
   std::function<std::unique_ptr<RankDevice>(int ranks)> open = nullptr;
 };
 /// Rates are those of two ranks, costs of a small collective those among as many as there may be.

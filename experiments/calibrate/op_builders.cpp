@@ -118,7 +118,7 @@ Op dots(Workspace& w, std::shared_ptr<const Csr> csr, std::int64_t width, std::i
   return Sddmm{a, w.input(rows, width), w.input(cols, width), w.output(nnz, heads)};
 }
 
-/// Heads of so many columns each; `axis` is that of the columns.
+/// Heads of this many columns each; `axis` is that of the columns.
 Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t heads,
             const char* axis, OnPattern what = OnPattern::product) {
   const std::int64_t columns = width_of(sizes, axis), width = heads * columns;

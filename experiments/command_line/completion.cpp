@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What may stand at a place of the command line.
+/// The words that may stand at a place of the command line.
 struct Values {
   enum Kind { nothing, words, files, folders, keys } kind = nothing;
   Words list = {};  ///< of words; beside files, names that are no files

@@ -53,7 +53,7 @@ std::string option_items(const CLI::App& command) {
   return arguments + options;
 }
 
-/// A section for a command, or for each of those below it. The end of help is also the end of this.
+/// A section for a command, or for each of those below it. The page ends like the help text.
 std::string section(const CLI::App& command, const std::string& path) {
   std::string text;
   if (const auto below = commands_of(command); !below.empty()) {

@@ -36,7 +36,7 @@ struct Options {
   bool json = false;
 };
 
-/// The requests of an experiment, and what caches have of them.
+/// The requests of an experiment, and the share of them that caches answer.
 struct Studied {
   std::string name;
   int ranks = 0;

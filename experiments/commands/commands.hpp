@@ -30,8 +30,8 @@ void add_plan_command(CLI::App& app, int& exit_code);
 /// change the answer.
 void add_advise_command(CLI::App& app, int& exit_code);
 
-/// `orrery caches FILE`: draws the batches of sampled training and prints what caches of every
-/// policy and size would have of their rows.
+/// `orrery caches FILE`: draws the batches of sampled training and prints the share of their rows
+/// that caches of every policy and size would hold.
 void add_caches_command(CLI::App& app, int& exit_code);
 
 /// `orrery starve FILE`: which stage before training keeps the trainers waiting, and what would be

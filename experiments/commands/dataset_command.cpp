@@ -273,7 +273,8 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
   return std::ranges::any_of(header, [](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
-/// What other programs write, as a folder that is read; gone with this.
+/// A data set in the format of another program, converted to a folder that is read; it is removed
+/// with this.
 class Imported {
  public:
   Imported(const fs::path& from, const std::string& vertices, const fs::path& beside)
@@ -295,7 +296,7 @@ class Imported {
   Imported(const Imported&) = delete;
   Imported& operator=(const Imported&) = delete;
   const fs::path& folder() const { return folder_; }
-  /// What was converted, a line each.
+  /// Notes on what was converted, a line each.
   std::vector<std::string> notes() const {
     const std::string file = (folder_ / "meta.json").string();
     std::ifstream in(file, std::ios::binary);
@@ -335,7 +336,7 @@ void convert_from(const fs::path& found, const Flags& flags,
   write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
 }
 
-/// Of any format, that of other programs too.
+/// Reads any format, those of other programs too.
 void convert(const Flags& flags) {
   const fs::path found = locate_dataset(flags.options.path);
   if (is_of_other_programs(found, flags.options.format)) {
@@ -366,7 +367,7 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Becomes the script that fetches it.
+/// Replaces this process by the script that fetches it.
 [[noreturn]] void fetch(const Flags& flags) {
   std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
                                  "--program",   launcher().string(),

@@ -33,7 +33,7 @@ class EdgesOfDataset final : public EdgeStream {
   std::int64_t vertices_;
 };
 
-/// A folder for files that are removed with this.
+/// A folder for temporary files; it is removed with this object.
 class ScratchFolder {
  public:
   ScratchFolder() {

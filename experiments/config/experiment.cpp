@@ -277,7 +277,7 @@ void complete_statistics(Json& root) {
                       "random permutation, not for other cuts");
 }
 
-/// What goes by other keys of the training.
+/// Completes the keys that depend on other keys of the training.
 void complete_training(Json& t) {
   if (t.contains("schedule")) {
     Json& schedule = t["schedule"];
@@ -303,7 +303,7 @@ void complete_training(Json& t) {
                                   t["class_weights"].dump()));
 }
 
-/// What is of labels and splits of vertices, or keeps the graph where no link can be taken out of it.
+/// Refuses keys about labels and splits of vertices, and graphs from which no link can be taken.
 void require_possible_links(const Json& root) {
   const auto refuse = [](const char* key, const char* why) { throw ConfigError(key, why); };
   const Json &d = root["dataset"], &links = root["links"];
@@ -591,7 +591,7 @@ void set_strategy(Experiment& e, const Json& root) {
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
 
-/// The method, the number of parts, and what they hold.
+/// The method, the number of parts, and the reach of parts.
 void set_partition(Experiment& e, const Json& p) {
   e.partition.method = e.strategy.permute ? "random" : p["method"].get<std::string>();
   e.partition.file = p.value("file", std::string());
@@ -679,7 +679,7 @@ void set_ranks(Experiment& e) {
   e.strategy.ranks_per_server = e.ranks() / servers;
 }
 
-/// Up to so many ranks SimGrid is fast enough.
+/// SimGrid is fast enough up to this number of ranks.
 constexpr int kMostRanksOfSimgrid = 64;
 
 SimulationConfig simulation_config(const Json& s, const Experiment& e) {
@@ -921,7 +921,7 @@ std::vector<Experiment> load_experiments(const std::string& file,
   const std::string text = read_settings(piped ? "/dev/stdin" : file, "an experiment file");
   const auto folder = fs::path(file).parent_path();
   auto experiments = experiments_in(text, file, overrides, mpi_ranks, folder);
-  // What is not found otherwise may be beside the experiment file.
+  // A path that is not found otherwise may begin at the folder of the experiment file.
   const auto rebase = [&](std::string& path, Json& room, const char* key, bool found) {
     if (path.empty() || found || fs::path(path).is_absolute() || !fs::exists(folder / path)) return;
     path = fs::absolute(folder / path).lexically_normal().string();

@@ -52,7 +52,7 @@ ProblemData in_memory(const Experiment& experiment) {
   return made;
 }
 
-/// The cut of what is trained on, grown to what is evaluated on.
+/// The cut of the training graph, extended to the graph of evaluations.
 Partition whole_partition(const ProblemData& whole, const Partition& cut) {
   if (whole.statistics) return {cut.parts, {}};
   return grow(cut, training_vertices(*whole.data), *whole.data->graph);

@@ -1,4 +1,4 @@
-// What users mean by words of another program, or by mistyped words.
+// The meaning of words of other programs, and of mistyped words.
 #pragma once
 
 #include <nlohmann/json.hpp>

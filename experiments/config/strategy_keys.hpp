@@ -18,8 +18,8 @@ void complete_strategy(nlohmann::ordered_json& root);
 /// For a file with all defaults; what the cluster adds to the strategy is not included yet.
 StrategyConfig strategy_config(const nlohmann::ordered_json& root);
 
-/// What the learned weights depend on among an experiment's strategy, partition and cluster (see
-/// LearnsFrom): nothing for whole-graph training.
+/// The keys of an experiment's strategy, partition and cluster on which the learned weights depend
+/// (see LearnsFrom): none for whole-graph training.
 nlohmann::ordered_json learned_from(const nlohmann::ordered_json& root);
 
 }  // namespace orrery

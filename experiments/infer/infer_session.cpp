@@ -44,8 +44,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Refuses, before anything is loaded, what cannot be inferred. `planned`: rows and columns are
-/// still to be chosen.
+/// Refuses experiments that cannot be inferred, before anything is loaded. `planned`: rows and
+/// columns are still to be chosen.
 void require_inferable(const Experiment& e, bool planned) {
   const InferenceConfig& config = e.inference;
   if (!planned && config.rows * config.columns != e.ranks())
@@ -379,7 +379,7 @@ int infer_session(InferOptions options) {
     if (launch.rank > 0) return 0;
     const fs::path file = folder / "result.json";
     const JsonReader kept_result(bytes_of(file), file.string());
-    // Of a start that was ended just after its result was written.
+    // They are left if a start was ended just after it wrote its result.
     remove_layer_files(folder / "layers");
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
     if (options.json) fmt::print("{}\n", kept_result.json().dump());

@@ -29,12 +29,12 @@ class LayerFiles final : public LayerStore {
   int first_;
 };
 
-/// Removes what is ours in such a folder, and the folder where nothing else is in it. What cannot be
-/// removed stays.
+/// Removes our files in such a folder, and the folder itself if nothing else is in it. Files that
+/// cannot be removed stay.
 void remove_layer_files(const std::filesystem::path& folder);
 
-/// Makes the folder for an inference that depends on `identity` and answers how many layers of it all
-/// ranks have kept there. Without `resume` what is ours in it is removed first.
+/// Makes the folder for an inference that depends on `identity` and answers how many layers of it
+/// all ranks have kept there. Without `resume`, our files in it are removed first.
 ///
 /// Shapes    widths [layers + 1]: columns of each level
 /// Errors    ConfigError: resumed, and it holds another one's, naming the first key that differs

@@ -82,7 +82,7 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
 /// The most that a rank holds at once.
 std::int64_t peak_of(const std::vector<StageCost>& stages);
 std::int64_t largest_peak(const RankStages& stages);
-/// By all ranks from others.
+/// The bytes that all ranks receive from others.
 double received_bytes_of(const RankStages& stages);
 
 }  // namespace orrery

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of a normal distribution: the middle nine tenths lie within so many standard deviations, and one
-/// has so many mean absolute ones.
+/// The normal distribution: its middle nine tenths lie within kDeviations standard deviations, and
+/// its standard deviation is kOfMeanError times its mean absolute deviation.
 constexpr double kDeviations = 1.6449, kOfMeanError = 1.2533;
 
 double mean(const std::map<std::string, double>& values) {

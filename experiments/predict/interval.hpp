@@ -12,12 +12,12 @@
 
 namespace orrery {
 
-/// Of how many real epochs an interval is meant to hold the time.
+/// The share of real epochs whose time an interval is meant to hold.
 inline constexpr double kIntervalShare = 0.9;
 
 /// Relative standard deviations of an epoch's seconds by what they come from: the prices of a kind
-/// of operation ("spmm"), of all of them together ("operations"), of communication. What one cause
-/// is off by is the same in every epoch of a device.
+/// of operation ("spmm"), of all of them together ("operations"), of communication. The error of
+/// one cause is the same in every epoch of a device.
 using EpochErrors = std::map<std::string, double>;
 
 /// What the profile of the experiment's devices says of its prices (load_price_errors).
@@ -38,7 +38,7 @@ std::optional<EpochErrors> epoch_errors(const sim::PriceErrors& prices, const st
 /// exp(h).
 double half_width(const EpochErrors& errors);
 
-/// The same of the ratio of two epochs, in which errors that both have are none.
+/// The same for the ratio of two epochs; errors that both have cancel out.
 double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b);
 
 /// Whether the interval of the ratio leaves 1 out; never where the errors of one are not known.
@@ -50,7 +50,7 @@ bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_se
 nlohmann::ordered_json interval_json(double epoch_seconds,
                                      const std::optional<EpochErrors>& errors);
 
-/// The causes of such a one.
+/// The causes of the error of such a ratio.
 std::optional<EpochErrors> errors_from(const nlohmann::ordered_json& interval);
 
 /// "18.3 ms ± 6 %", or without the second half.

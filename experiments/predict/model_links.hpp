@@ -39,11 +39,11 @@ class CollectiveTimes {
   ///           copies
   AlphaBeta between(const Group& group);
 
-  /// Seconds of one collective of `group`, on one of its ranks. By the number of links, where there
-  /// are any: a broadcast takes bytes / (links · rate), a ring of q 2(q − 1)/q of that; else by
-  /// latency and rate: a broadcast by tree lg q · α + β · bytes, a ring 2(q − 1) · α + 2(q − 1)/q ·
-  /// β · bytes, an all-to-all (q − 1) · α + β · the more of bytes sent and received (or the time of
-  /// both together, where directions share a total and that takes longer).
+  /// Seconds of one collective of `group`, on one of its ranks. The number of links decides, where
+  /// there are any: a broadcast takes bytes / (links · rate), a ring of q 2(q − 1)/q of that; else
+  /// by latency and rate: a broadcast by tree lg q · α + β · bytes, a ring 2(q − 1) · α + 2(q −
+  /// 1)/q · β · bytes, an all-to-all (q − 1) · α + β · the more of bytes sent and received (or the
+  /// time of both together, where directions share a total and that takes longer).
   ///
   /// Source    MG-GCN section 5.1; CAGNET's α-β model
   /// Departs   an all-to-all moves its bytes at the rate of a broadcast; no contention, no waiting

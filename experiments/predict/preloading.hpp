@@ -1,5 +1,4 @@
-// The cost of preloading: work that several servers repeat, and memory for what is not a server's
-// own.
+// The cost of preloading: work that several servers repeat, and memory for rows of other servers.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-// What a run says of each of its epochs while it goes on: epochs.jsonl, and what else was asked for.
+// The log of a run's epochs, written while it goes on: epochs.jsonl, and other outputs that were
+// requested.
 #pragma once
 
 #include <memory>
@@ -19,12 +20,12 @@ struct LogOptions {
   std::vector<std::string> event_files{};
 };
 
-/// Where the log cannot be written, training goes on for its result, and every epoch tries again to
+/// If the log cannot be written, training goes on for its result, and every epoch tries again to
 /// write what is missing.
 class EpochLog {
  public:
-  /// `results`: null on processes that do not lead. Of a run that goes on, epochs.jsonl holds the
-  /// epochs before.
+  /// `results`: null on processes that do not lead. If a run goes on, epochs.jsonl holds the epochs
+  /// before.
   EpochLog(const ResultFolder* results, const LogOptions& options);
   void append(const EpochReport& report, double seconds);
   /// Why a log is not whole; empty where it is.

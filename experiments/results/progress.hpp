@@ -27,7 +27,8 @@ class ProgressBar {
   Activity activity_;
 };
 
-/// A line on standard error for every finished combination of a sweep, with what is left.
+/// A line on standard error for every finished combination of a sweep, with the number that is
+/// left.
 class SweepProgress {
  public:
   /// `done`: for each combination, whether an earlier start has done it. `enabled` false: silent.

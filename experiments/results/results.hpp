@@ -16,8 +16,8 @@ enum class Existing : std::uint8_t {
   resume  ///< continue from a checkpoint; without one as overwrite
 };
 
-/// Refuses a folder in which a start would destroy something that it cannot make again. Touches
-/// only what a killed run had begun to write.
+/// Refuses a folder in which a start would destroy something that it cannot make again. Removes
+/// only files that a killed run had begun to write.
 ///
 /// Errors    Error: it holds files that no run wrote, or a result or a checkpoint that may not be
 ///           replaced

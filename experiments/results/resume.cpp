@@ -21,7 +21,7 @@ std::optional<double> number(const JsonReader& line, const char* key) {
   return line.has(key) ? std::optional(line.get<double>(key)) : std::nullopt;
 }
 
-/// Of a split of held-out links.
+/// The scores of a split of held-out links.
 std::optional<LinkScores> link_scores_of(const JsonReader& line, const std::string& split) {
   const std::string under = "links/" + split;
   if (!line.has(under)) return std::nullopt;

@@ -167,7 +167,7 @@ constexpr const char* kLegend =
     "the best "
     "validation epoch.";
 
-/// Of a simulated run; null of others.
+/// The interval of a simulated run; null for others.
 Json interval_of(const FinishedRun& run) { return run.result.value("interval", Json()); }
 
 /// Runs that are the first of a table to lie within what simulations may be off by: "cannot tell".

@@ -68,8 +68,8 @@ nlohmann::ordered_json sweep_json(const std::vector<FinishedRun>& runs, const st
 std::pair<std::string, std::string> row_name(const FinishedRun& run);
 
 /// The tables with their legend, as wide as the terminal, and where the results are in `folder`.
-/// What was interrupted or not run stands above all numbers, and beside those of an interrupted
-/// run.
+/// Runs that were interrupted or not started are named above all numbers, and beside those of an
+/// interrupted run.
 void print_report(const std::vector<FinishedRun>& runs, const std::string& folder,
                   const Unfinished& unfinished, std::FILE* to);
 

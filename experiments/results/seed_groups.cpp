@@ -26,7 +26,7 @@ constexpr std::pair<const char*, const char*> kNumbers[] = {
     {"mean_epoch_seconds", "/mean_epoch_seconds"},
 };
 
-/// By the swept keys without the seed, in the order in which they were run.
+/// Groups runs by the swept keys without the seed, in the order in which they were run.
 std::vector<std::pair<Json, std::vector<const FinishedRun*>>> groups(
     const std::vector<FinishedRun>& runs) {
   std::vector<std::pair<Json, std::vector<const FinishedRun*>>> found;

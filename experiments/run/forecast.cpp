@@ -64,8 +64,8 @@ Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
   return compared(run, cluster, simulated->result);
 }
 
-/// What a cluster cannot run (too few devices, an operation without a price) is reported; the run
-/// itself is done.
+/// If the cluster cannot run it (too few devices, an operation without a price), that is reported;
+/// the run itself is done.
 Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner) {
   try {
     return simulate_on(run, cluster, runner);

@@ -133,7 +133,7 @@ std::string divergences(const std::vector<FinishedRun>& runs, const Job& job) {
   return lines;
 }
 
-/// The exit status. What finished before a failure is reported in any case. `results`: on the
+/// The exit status. Runs that finished before a failure are reported in any case. `results`: on the
 /// leading process; so is `log`, which a sweep has.
 int run_experiments(const std::vector<Experiment>& experiments, const ResultFolder* results,
                     SweepLog* log, const RunOptions& options, const Job& job) {
@@ -267,7 +267,7 @@ struct Writing {
   ResultFolder results;
 
  private:
-  /// A sweep would remove what `run` has left there, and mix with another sweep.
+  /// A sweep would remove the files that `run` has left there, and mix with another sweep.
   static const std::filesystem::path& refuse_others(const std::filesystem::path& folder,
                                                     const std::vector<Experiment>& experiments,
                                                     const RunOptions& options) {

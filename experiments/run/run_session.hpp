@@ -15,8 +15,8 @@ struct RunOptions {
   std::vector<std::string> overrides;
   std::string timeline_epochs;  ///< "N" or "FROM-TO"; "": as in the file
   bool json = false, quiet = false, force = false, resume = false;
-  bool anyway = false;  ///< also run what this machine's memory cannot hold
-  bool sweep = false;   ///< keep a log of what is done, and skip it
+  bool anyway = false;  ///< run even if this machine's memory is too small
+  bool sweep = false;   ///< keep a log of finished combinations, and skip them
   LogOptions log{};     ///< of epochs
 
   Existing existing() const {

@@ -182,8 +182,8 @@ nlohmann::ordered_json about_timeline(const FinishedRun& done) {
           {"config", done.experiment.resolved}};
 }
 
-/// Writes the result, and then what is dispensable: the timeline is by far the largest file, so a
-/// nearly full disk holds the result.
+/// Writes the result, and then the files that one can do without: the timeline is by far the
+/// largest file, so a nearly full disk holds the result.
 void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
                   const ResultFolder& results) {
   const EndsInOrder writing("the result is written");
@@ -198,7 +198,7 @@ void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
   }
 }
 
-/// The same for what was not run: nothing was computed or received.
+/// The same for combinations that were not run: nothing was computed or received.
 void write_forecast(Reported& made, const ResultFolder& results) {
   made.run.result["kernels"] = nullptr;
   made.run.result["received_bytes"] = nullptr;
@@ -271,7 +271,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     };
   }
   const double prepare_seconds = age + seconds_since(begin);
-  const EndsInOrder keeping("the result is written");  // including what was trained before a signal
+  const EndsInOrder keeping("the result is written");  // including the epochs before a signal
   std::string log_not_written;
   const calibrate::WorkWatch watch;
   Outcome outcome = execute(prepared, options, results, log_not_written);
@@ -309,7 +309,7 @@ std::shared_ptr<const Checkpoint> Runner::start_weights(const Experiment& experi
       parse_checkpoint_of_model(bytes, origin, experiment.resolved, key).checkpoint);
 }
 
-/// Of the best weights on the whole graph; null where there are none (no epoch was evaluated).
+/// Scores of the best weights on the whole graph; null if there are none (no epoch was evaluated).
 nlohmann::ordered_json Runner::scores(const Experiment& experiment, const ProblemData& data,
                                       const ResultFolder& results) const {
   if (!std::filesystem::exists(results.best())) return nullptr;

@@ -107,7 +107,7 @@ constexpr RowClass kRowClasses[] = {
     {"held_out", "with enough cores, not seen by calibration",
      [](const ValidationRow& r) { return !r.oversubscribed && !r.used_by_calibration; }}};
 
-/// What intervals are worth.
+/// How many measured times lie within their intervals.
 struct Coverage {
   std::size_t rows = 0, covered = 0;
   std::optional<double> median_half_width;

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Columns of what embeddings() of a network are.
+/// Number of columns of the embeddings() of a network.
 std::int64_t embedding_width(const ModelConfig& model, std::int64_t features) {
   if (model.type == ModelType::sgc) return features;
   const bool one_layer =

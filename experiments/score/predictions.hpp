@@ -1,4 +1,4 @@
-// What a kept model says of the vertices of a data set.
+// The predictions of a kept model for the vertices of a data set.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@
 
 namespace orrery {
 
-/// The experiment whose whole graph a model of this one is evaluated on: full_graph on threads of this
-/// machine, without what is of training alone. `overrides` as load_experiments() takes them.
+/// The experiment whose whole graph a model of this one is evaluated on: full_graph on threads of
+/// this machine, without the keys that only training needs. `overrides` as load_experiments() takes
+/// them.
 ///
 /// Errors    ConfigError: parts, statistics, edge lists
 Experiment forward_experiment(const nlohmann::ordered_json& resolved, int ranks,

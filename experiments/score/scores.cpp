@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What one class got right and wrong.
+/// Right and wrong predictions of one class.
 struct ClassCounts {
   std::int64_t true_positive = 0, false_positive = 0, false_negative = 0;
   std::int64_t all() const { return 2 * true_positive + false_positive + false_negative; }
@@ -65,8 +65,8 @@ std::vector<double> log_sums(std::span<const float> logits, std::int64_t classes
   return sums;
 }
 
-/// By the sum of the ranks of those that are of the class (Mann and Whitney), equal ones sharing
-/// theirs.
+/// Computed from the sum of the ranks of the vertices of the class (Mann and Whitney); equal scores
+/// share their ranks.
 std::optional<double> area(std::vector<std::pair<double, bool>> ranked) {
   std::sort(ranked.begin(), ranked.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -12,10 +12,11 @@
 
 namespace orrery {
 
-/// Of the labelled vertices of a split; fractions in [0, 1], nothing where they are not defined.
+/// Scores of the labelled vertices of a split: fractions in [0, 1], nothing where they are not
+/// defined.
 struct Scores {
   std::int64_t vertices = 0;
-  /// Of one label per vertex; of several the micro-F1.
+  /// With one label per vertex; the micro-F1 if there are several.
   std::optional<double> accuracy;
   /// The mean over classes of 2·TP / (2·TP + FP + FN), of those that occur among labels or
   /// predictions.

@@ -1,4 +1,5 @@
-// How well the trainers of an experiment are fed with batches, and what would feed them better.
+// Whether batches come fast enough for the trainers of an experiment, and which settings would make
+// them faster.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ struct StarveStudy {
 StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
                            DatasetCache& datasets, Simulator& simulator);
 
-/// The first that is as good as the best, to a fiftieth of its epoch. They are not empty.
+/// The index of the first that is as good as the best, to a fiftieth of its epoch.
 std::size_t first_enough(const std::vector<Fed>& tried);
 
 }  // namespace orrery

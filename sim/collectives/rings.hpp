@@ -8,8 +8,8 @@ namespace orrery::sim {
 /// A cyclic order of a group's members.
 using Ring = std::vector<int>;
 
-/// As many directed rings over all members as their cables allow, each cable used once in each
-/// direction; none if no ring exists.
+/// Finds as many directed rings over all members as their cables allow. Each cable is used once in
+/// each direction. The result is empty if no ring exists.
 ///
 /// `cables` [n · n]: number of cables between members a and b, symmetric. Two members form one ring
 /// for each cable. Every ring begins with member 0.

@@ -18,7 +18,7 @@ class Agenda {
 
   /// Enters a number, or moves it.
   void set(int number, double time, std::uint64_t order);
-  /// For a number that is in it.
+  /// Requires that the number is in it.
   void remove(int number);
 
  private:

@@ -13,7 +13,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Flows that end within so many seconds of each other end together (as SimGrid's do with
+/// Flows that end within this many seconds of each other end together (as SimGrid's do with
 /// surf/precision 1e-12).
 constexpr double kTogether = 1e-12;
 

@@ -10,7 +10,7 @@ namespace orrery::sim {
 namespace {
 
 constexpr double kUnlimited = 1e18;  // bytes per second
-constexpr double kRounding = 1e-11;  // relative: what counts as equal
+constexpr double kRounding = 1e-11;  // rates that differ relatively by less are equal
 
 }  // namespace
 
@@ -120,7 +120,7 @@ void MaxMin::fill() {
       shares_.pop_back();
       continue;
     }
-    // Since it was entered others of its flows have stopped, which leaves the rest more.
+    // Since this share was entered, other flows of the capacity have stopped, so the rest get more.
     if (const double today = std::max(0.0, full.left) / full.growing; today > share) {
       shares_.back().first = today;
       std::push_heap(shares_.begin(), shares_.end(), std::greater<>());

@@ -17,7 +17,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Of a dense product the longest side is that of the vertices.
+/// The longest side of a dense product is that of the vertices.
 bool is_longest(const PricePoint& point, std::string_view axis) {
   const double own = point.at(axis).value_or(0);
   return std::all_of(point.begin(), point.end(), [&](const Coordinate& other) {

@@ -71,10 +71,10 @@ struct DeviceProfile {
   std::string source;  ///< when, on what, or from which figures
   /// Cores that other programs kept busy during the measurement: its times are then too long.
   double other_work_cores = 0;
-  /// By price key (price_point.hpp); an entry here takes precedence over the roofline.
+  /// Keyed by price key (price_point.hpp); an entry here takes precedence over the roofline.
   std::map<std::string, PriceTable> tables;
-  /// By price key: factors (in the place of seconds) by which an operation inside of a training
-  /// takes longer than its table says, because it finds other data in the caches.
+  /// Keyed by price key. They hold factors in the place of seconds: an operation inside a training
+  /// takes that many times as long as its table says, because it finds other data in the caches.
   std::map<std::string, PriceTable> in_place;
   Roofline roofline;
   /// Multiplies the price of a key, else of a kind, and of all by "*" (host tasks only by their

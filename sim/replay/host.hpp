@@ -54,7 +54,7 @@ class Host {
   /// Starts a task; returns how many times `token` comes back before it is over.
   int start(double seconds, int threads, double bytes, std::uint64_t token);
   /// Sets the clock to the rate of the cores; returns whether they became faster. Call it after
-  /// anything began or ended on them.
+  /// work began or ended on the cores.
   bool follow(double now);
 
  private:

@@ -76,7 +76,7 @@ class Replayer final : public NetworkListener {
     int memory_end = 0;  ///< of the network
     std::array<LaneState, kLanes> lanes;
     std::size_t host = 0;  ///< next item of the host
-    Issued issued;         ///< what the host has reached
+    Issued issued;         ///< the position that the host has reached
     Issued first;          ///< before its last step
     double base = 0;       ///< time of its last step, by its clock
     bool host_blocked = false;

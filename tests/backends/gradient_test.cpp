@@ -80,7 +80,7 @@ TEST_F(Gradient, OfEluWithDropoutIsReadFromTheStoredOutputAndTheMask) {
   expect_near(world_.values(dx), slopes);
 }
 
-// Where x is 0, so is what elu makes of it, kept or not; its slope there is 1.
+// elu(0) is 0, kept or not; its slope there is 1.
 TEST_F(Gradient, OfEluAtZeroPassesWhatIsKept) {
   const std::vector<float> ones(36, 1);
   const Tensor x = world_.given(4, 9, std::vector<float>(36, 0)), one = world_.given(4, 9, ones);

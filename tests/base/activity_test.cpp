@@ -1,4 +1,4 @@
-// What is told of activities, on a terminal and elsewhere.
+// Messages about activities, on a terminal and elsewhere.
 #include "core/terminal/activity.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 using ActivityOnTerminal = testing::OnTerminals<>;
 
-/// Standard error leads to a terminal of so many columns while one lives.
+/// While an object lives, standard error is a terminal with this number of columns.
 class OnTerminal {
  public:
   explicit OnTerminal(unsigned short columns, const char* name = "xterm")
@@ -47,8 +47,8 @@ class OnTerminal {
     const winsize size{24, columns, 0, 0};
     ::ioctl(master_, TIOCSWINSZ, &size);
   }
-  /// What was written since the last call. A terminal hands it over piece by piece, so a mark of our
-  /// own is written and awaited.
+  /// The text that was written since the last call. A terminal hands it over piece by piece, so a
+  /// mark of our own is written and awaited.
   std::string read() const {
     constexpr char kMark = '\1';
     EXPECT_EQ(::write(STDERR_FILENO, &kMark, 1), 1);
@@ -159,7 +159,7 @@ TEST_F(ActivityOnTerminal, MayBeginAndEndInManyThreadsAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   {
-    const Activity last("reading on");  // the others may all have been too short to be told
+    const Activity last("reading on");  // all others may have been too short to be shown
     std::this_thread::sleep_for(milliseconds(700));
   }
 

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-/// By the definition of binary16.
+/// The value by the definition of binary16.
 double value_of(std::uint16_t bits) {
   const int exponent = bits >> 10U & 31U, mantissa = bits & 1023U;
   const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
@@ -36,7 +36,7 @@ TEST(Half, EveryOneIsTheNumberThatItsBitsSayAndBackAgain) {
   }
 }
 
-/// Of the two halves around a number the nearer one, and of two that are as near the even one.
+/// A number becomes the nearer of the two halves around it; if both are as near, the even one.
 TEST(Half, IsTheNearestOne) {
   const auto expect_nearest = [](float x) {
     const Half got = to_half(x);
@@ -44,7 +44,7 @@ TEST(Half, IsTheNearestOne) {
     for (const int step : {-1, 1}) {
       const auto other = static_cast<std::uint16_t>(got.bits + step);
       if ((got.bits & 0x7FFFU) == 0 && step < 0) continue;
-      // What is next to the largest stands for 2^16.
+      // The number after the largest half stands for 2^16.
       const double there =
           (other & 0x7FFFU) == 0x7C00U ? std::copysign(65536.0, x) : value_of(other);
       const double other_distance = std::abs(there - static_cast<double>(x));

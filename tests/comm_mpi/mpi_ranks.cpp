@@ -176,7 +176,7 @@ void one_server(MpiWorld& world) {
   EXPECT_EQ(world.placement(), Placement::uniform(1, world.size()));
 }
 
-/// By O_EXCL one rank of the job may report.
+/// O_EXCL lets one rank of the job report.
 bool may_report(const JobFailure&) {
   const char* name = std::getenv("ORRERY_TEST_REPORT");
   if (name == nullptr) return true;

@@ -169,7 +169,8 @@ TEST(ThreadStores, AnAbortWakesWhoWaitsToOpenOrClose) {
                  Error);
 }
 
-/// What the programs of all ranks state by class of link is what has come in over it.
+/// The bytes that the programs of all ranks state for each class of link are those that came in
+/// over it.
 TEST(ThreadStores, VolumesByLinkClassAreWhatCameIn) {
   constexpr int kRanks = 4;
   const Placement placement = Placement::uniform(2, 2);

@@ -1,4 +1,4 @@
-// The emulated block: what barriers and warp functions promise.
+// The emulated block: the guarantees of barriers and warp functions.
 #include <gtest/gtest.h>
 
 #include <cuda_runtime.h>

@@ -136,8 +136,8 @@ TEST_P(CudaGraphs, EveryNumberThatVariesIsSet) {
   api_.graph_close(graph);
 }
 
-/// What was not prepared allocates, which no capture allows: that is an error, and the stream goes
-/// on.
+/// An operation that was not prepared allocates, which no capture allows: that is an error, and the
+/// stream goes on.
 TEST_P(CudaGraphs, WhatWasNotPreparedIsRefused) {
   OrreryGraph* graph = nullptr;
   const std::uint32_t* words = nullptr;

@@ -17,7 +17,7 @@ Function symbol(const char* library, const char* name, std::string& problem) {
   return reinterpret_cast<Function>(found);
 }
 
-/// Where it was built, or where a machine that did not build it has it.
+/// The place where it was built, or where a machine that did not build it has it.
 const char* emulated_library() {
   const char* set = std::getenv("ORRERY_EMULATED_LIBRARY");
   return set != nullptr ? set : ORRERY_EMULATED_LIBRARY;

@@ -16,7 +16,7 @@ struct CudaLibrary {
 
 /// The library whose sources run on the CPU.
 CudaLibrary emulated_cuda();
-/// From now on nothing of it runs before something waits for it; false: everything at once.
+/// true: from now on work runs only when something waits for it; false: at once.
 void emulate_lazily(bool yes);
 /// Its n-th kernel launch from now fails.
 void emulate_failing_launch(int n);

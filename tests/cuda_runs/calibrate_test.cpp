@@ -50,7 +50,7 @@ Ended run(const std::string& command) {
   return {WEXITSTATUS(::pclose(pipe)), text};
 }
 
-/// A working directory with what was measured, or with nothing, and one experiment.
+/// A working directory with one experiment, and with measurements or without.
 class Folder {
  public:
   explicit Folder(bool calibrated)
@@ -193,7 +193,7 @@ class GpuSimulation : public Simulated {};
 class GpuValidation : public Simulated {};
 class GpuForecast : public Simulated {};
 
-/// That ranks may share a GPU changes nothing for one that has it alone.
+/// A rank that has a GPU alone is simulated alike, whether or not ranks may share it.
 TEST_F(GpuSimulation, OfOneRankIsThatOfAnAcceleratorOfItsOwn) {
   const Folder folder(true);
   Json alone = cluster_file_of(tiny());

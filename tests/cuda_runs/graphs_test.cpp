@@ -146,7 +146,7 @@ TEST(Graphs, KnowThatAPatternIsAnotherOne) {
   EXPECT_EQ(losses(execute(problem, true)), losses(execute(problem, false)));
 }
 
-/// Where there is room for little more than the tensors of the moment, runs end when the host waits
+/// If there is room for little more than the tensors of the moment, runs end when the host waits
 /// for memory.
 TEST(Graphs, FitWhereOperationsFit) {
   Problem problem = problem_of({}, 1);

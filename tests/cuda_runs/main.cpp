@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (std::getenv("ORRERY_CUDA_LIBRARY") == nullptr) {
     ::setenv("ORRERY_CUDA_LIBRARY", ORRERY_EMULATED_LIBRARY, 1);
-    // Guards poison what is new; the emulated library would run all that waits in order to do it.
+    // Guards poison new memory; the emulated library would run all that waits in order to do it.
     ::setenv("ORRERY_CUDA_POISON", "0", 1);
     orrery::testing::emulate_lazily(true);
   }

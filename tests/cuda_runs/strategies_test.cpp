@@ -78,7 +78,7 @@ std::vector<Case> cases() {
           parts_for(strategy.config, ranks);
           if (strategy.config.ranks_per_server <= ranks) list.push_back({strategy, ranks});
         } catch (const ConfigError&) {
-          // not on so many ranks
+          // not on this many ranks
         }
   };
   add(testing::all_strategies(), {1, 2, 4});

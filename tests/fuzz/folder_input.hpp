@@ -37,7 +37,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-/// The one of this process.
+/// The scratch folder of this process.
 const Scratch& scratch();
 
 }  // namespace orrery::fuzz

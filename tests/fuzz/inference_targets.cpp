@@ -44,7 +44,7 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 
-/// What so many ranks read together.
+/// The edges that this many ranks read together.
 Seen read_by(const EdgeListFiles& files, int ranks) {
   Seen seen;
   std::vector<std::int64_t> by_file(files.files().size());

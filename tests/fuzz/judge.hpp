@@ -1,4 +1,4 @@
-// What a reader may do with bytes that nobody promised anything about.
+// The rules for readers of arbitrary bytes.
 #pragma once
 
 #include <string>

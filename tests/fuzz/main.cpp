@@ -106,7 +106,7 @@ void fuzz(const Settings& s) {
     now = inputs[dice() % inputs.size()];
     mutate(now, dice, target.words, inputs, kMostBytes);
     require_none(judge(target, now));
-    // Some changed inputs are changed again: what only several changes reach.
+    // Some changed inputs are changed again: faults that only several changes reach.
     if (dice() % 16 != 0) continue;
     if (inputs.size() < firm + kMostKept)
       inputs.push_back(now);

@@ -16,7 +16,7 @@
 namespace orrery::fuzz {
 namespace {
 
-/// What was read and is written again is the same when it is read and written once more.
+/// A message that is read, written, read and written again is the same both times.
 template <class Read>
 void there_and_back(std::string_view input, const Read& read) {
   const std::string once = to_bytes(read(std::string(input)));

@@ -1,4 +1,4 @@
-// The fuzzed targets: one reader each, given bytes that nobody promised anything about.
+// The fuzzed targets: one reader each, given arbitrary bytes.
 #pragma once
 
 #include <functional>

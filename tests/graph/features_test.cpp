@@ -56,7 +56,8 @@ TEST(FeaturesTest, HalvesAreTheNearestNumbersOfSixteenBits) {
   EXPECT_EQ(bits[1].bits, 1);
 }
 
-// What was computed before is computed and rounded now; what was held is held in half the bytes.
+// Rows that were computed are now computed and rounded; rows that were held are held in half the
+// bytes.
 TEST(FeaturesTest, HalvesOfRowsInMemoryAreThoseOfComputedOnes) {
   const auto computed = random_features(300, 7, 5);
   const auto held = half_features(dense_features(300, 7, read_all(*computed), "held", false));

@@ -1,5 +1,5 @@
-// Files of edges read in ranges: every edge once, whatever the format and the number of ranks; what is
-// no edge is told with its place.
+// Files of edges read in ranges: every edge once, whatever the format and the number of ranks; a
+// line that is no edge is reported with its place.
 #include "core/inference/input/edge_list_files.hpp"
 
 #include <gmock/gmock.h>
@@ -110,7 +110,7 @@ class EdgeLists : public ::testing::Test {
     }
     return all;
   }
-  /// What reading by three ranks says.
+  /// The error of reading by three ranks.
   static std::string problem(const EdgeListOptions& options) {
     try {
       const EdgeListFiles files(options);
@@ -153,7 +153,7 @@ TEST_F(EdgeLists, OfSeveralFilesAreReadTogether) {
   EXPECT_EQ(pairs(read(EdgeListFiles(all), 3, 64)), pairs(expected));
 }
 
-/// By a second way: what one process reads of a list of edges as a data set.
+/// A second way: what one process reads from a list of edges as a data set.
 TEST_F(EdgeLists, BecomeTheRowsThatTheOrdinaryReaderReads) {
   const Dataset whole = read_dataset(write("whole.txt", text()), "snap");
   ASSERT_EQ(whole.vertices(), kVertices);

@@ -95,8 +95,8 @@ class ManyEdges final : public EdgeSource {
   std::int64_t edges_;
 };
 
-/// Where the ranks of a part tell each other of their edges, each holds what it read once beside those
-/// of all.
+/// If the ranks of a part exchange their edges, each holds those that it read once, beside those of
+/// all.
 TEST(HeldRows, OfAPartOfTwoRanksTakeAtMost22BytesAnEdgeWhileTheyAreBuilt) {
   constexpr std::int64_t kEdges = 1 << 23;
   const testing::PeakMemory memory;

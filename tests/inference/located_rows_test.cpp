@@ -189,7 +189,7 @@ TEST_F(RowsInFiles, GiveTheSameEmbeddingsHoweverTheyArePrepared) {
   }
 }
 
-/// By brute force: what is received beside what a rank that reads its own tile receives.
+/// Brute force: what is received beside what a rank that reads its own tile receives.
 TEST_F(RowsInFiles, TravelAsOftenAsTheyMust) {
   ModelConfig model;
   model.layers = 1;

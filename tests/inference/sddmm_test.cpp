@@ -78,7 +78,7 @@ class SddmmBody final : public Body {
     model.type = ModelType::sage;
     return model;
   }
-  /// By vertices, in the order of PartEdges.
+  /// Keeps the numbers by vertices, in the order of PartEdges.
   void keep(int part, const std::vector<float>& numbers) const {
     if (numbers.empty()) return;
     const TileLayout& layout = graphs_.layout();

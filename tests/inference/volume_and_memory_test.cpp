@@ -152,8 +152,8 @@ std::map<std::string, double> received_by_kind(const Program& program) {
   return sum;
 }
 
-/// By brute force: entries with a column number and a value each, the offsets of the rows that come, and
-/// a partial result of every row from each part that has one.
+/// Brute force: entries with a column number and a value each, the offsets of the rows that come,
+/// and a partial result of every row from each part that has one.
 TEST(InferenceVolume, OfAnExchangedGraphIsItsEntriesOffsetsAndPartialResults) {
   const auto data = random_dataset(61, 300, 9, 9, false);
   InferenceConfig config = tiles(3, 2);

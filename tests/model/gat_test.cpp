@@ -31,7 +31,7 @@ struct Taken {
   Matrix logits;
 };
 
-/// Of a step of the given number, which drops what the model drops, or of an evaluation.
+/// Runs a step of the given number, which drops what the model drops, or an evaluation.
 Taken run_forward(const Problem& problem, std::optional<std::uint32_t> step = std::nullopt) {
   Taken taken;
   ThreadWorld(1).run([&](int, Communicator& communicator) {
@@ -202,7 +202,7 @@ TEST(Gat, ComputesItsEquationsOnAnyGraph) {
       }
 }
 
-// Scores are made of rows of which nothing is dropped.
+// Scores use rows without dropout.
 TEST(Gat, DropsElementsOfItsRowsWhereTheyAreSummedOnly) {
   for (const Attention form : {Attention::additive, Attention::dot})
     for (const int layers : {1, 2}) {

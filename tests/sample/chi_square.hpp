@@ -17,7 +17,7 @@ inline double chi_square(const std::vector<std::int64_t>& counts) {
   return squares;
 }
 
-/// How likely a chi-square value of so many degrees of freedom is to be as large or larger.
+/// The probability that a chi-square value with this many degrees of freedom is as large or larger.
 inline double p_value(double chi_square, double degrees) {
   return boost::math::gamma_q(degrees / 2, chi_square / 2);
 }

@@ -162,8 +162,8 @@ TEST(Expansion, PrefersWhatIsConnectedToMoreOfWhatIsHeld) {
   for (std::uint64_t draw = 0; draw < 20; ++draw) {
     const auto external = sample(graph, {0, 1, 2}, 1, 1, kConnections, draw);
 
-    // Whoever comes first takes 3, and whichever of 0 and 1 comes later takes 4: that 3 was taken
-    // does not count as a new one of theirs.
+    // Whoever comes first takes 3, and whichever of 0 and 1 comes later takes 4: vertex 3, which
+    // was taken, does not count as a new connection of theirs.
     EXPECT_TRUE(external.contains(3));
     EXPECT_TRUE(external.contains(4));
     EXPECT_EQ(external.size(), 3U);

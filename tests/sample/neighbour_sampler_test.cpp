@@ -23,7 +23,7 @@ using Rule = NeighbourRule;
 
 constexpr Rule kRules[] = {Rule::uniform, Rule::replacement, Rule::weighted, Rule::labor};
 
-/// Row 0 of a graph in which vertex 0 has so many in-neighbours, 1, 2, ....
+/// Row 0 of a graph in which vertex 0 has this many in-neighbours: 1, 2, ....
 Csr star(std::int64_t neighbours) {
   std::vector<Vertex> source, destination;
   for (Vertex v = 1; v <= neighbours; ++v) {
@@ -229,7 +229,7 @@ TEST(NeighbourSampler, ATableNumbersAsADenseArrayDoes) {
   }
 }
 
-/// How often each of the vertices 1, ..., n is drawn for vertex 0, and each pair of them, over so
+/// How often each of the vertices 1, ..., n is drawn for vertex 0, and each pair of them, over this
 /// many steps; the batch's other layer draws the same row with other words.
 struct Inclusions {
   Inclusions(const Csr& graph, const NeighbourSampler& sampler, int times, int layer = 1)
@@ -366,7 +366,7 @@ TEST(NeighbourSampler, DrawsWithReplacementAreIndependent) {
   EXPECT_GT(testing::p_value(testing::chi_square(of_successors), 80), kLeast);
 }
 
-/// Of every ordered choice of `count` of the weights, one after the other among those left.
+/// Visits every ordered choice of `count` of the weights, one after the other among those left.
 void for_each_order(const std::vector<double>& weights, int count,
                     const std::function<void(const std::vector<int>&, double)>& visit,
                     std::vector<int> order = {}, double probability = 1) {
@@ -458,7 +458,8 @@ TEST(NeighbourSampler, BoundsTheVerticesOfABatch) {
   EXPECT_EQ(NeighbourSampler(graph, {{2, kAllNeighbours}}).most_vertices(1), 100);
 }
 
-/// What is excluded is never drawn, and of the others each set is as likely as if there were no more.
+/// Excluded entries are never drawn, and each set of the others is as likely as if there were no
+/// more.
 TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
   const Csr graph = star(7);
   const std::vector<EdgeIndex> excluded{0, 3, 6};  // 1, 4 and 7

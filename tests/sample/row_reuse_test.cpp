@@ -1,4 +1,4 @@
-// What a record of requests says of caches, against caches that answer them.
+// The forecast for caches from a record of requests, against caches that answer them.
 #include "core/sample/row_reuse.hpp"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ std::int64_t of(const std::vector<std::int64_t>& hits, std::int64_t rows) {
   return hits[std::min(at(rows), hits.size() - 1)];
 }
 
-/// The hits of the best choices there are, by trying all: which rows the cache begins with, and after
-/// each request whether its row is kept and instead of which.
+/// The most hits that are possible, found by trying everything: the rows that the cache begins
+/// with, and after each request whether its row is kept, and in the place of which other.
 std::int64_t hits_of_all_choices(const std::vector<Vertex>& asked, int vertices, int rows) {
   std::map<unsigned, std::int64_t> best;  // by the set of rows that are kept
   for (unsigned set = 0; set < 1U << vertices; ++set)

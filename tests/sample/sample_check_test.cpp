@@ -38,7 +38,7 @@ Csr some_graph() {
   return graph;
 }
 
-/// What our sampler draws for all rows at once, so often.
+/// The draws of our sampler for all rows at once, repeated this many times.
 Drawn sampled(const Csr& graph, NeighbourRule rule, int fanout, std::uint32_t draws = 1000) {
   const NeighbourSampler sampler(graph, {{fanout}, rule});
   auto scratch = sampler.scratch(graph.rows);
@@ -53,7 +53,7 @@ Drawn sampled(const Csr& graph, NeighbourRule rule, int fanout, std::uint32_t dr
   return drawn;
 }
 
-/// `fanout` places of n, as another program might draw them.
+/// `fanout` places out of n, as another program might draw them.
 using Pick = std::function<std::vector<std::size_t>(std::mt19937_64&, std::size_t n)>;
 Drawn picked(const Csr& graph, std::int64_t draws, const Pick& pick, std::uint64_t seed = 5) {
   std::mt19937_64 random(seed);

@@ -146,7 +146,7 @@ TEST(SaintSampler, ItsNormalisationGivesTheSumsOfTheWholeGraphInTheMean) {
   }
 }
 
-/// It divides what it is of: a zero would make a loss infinite.
+/// Entries and losses are divided by it: a zero would make a loss infinite.
 TEST(SaintSampler, ItsNormalisationIsNeverZero) {
   const Csr graph = small();
   const SaintSampler sampler(graph, {SaintRule::edge, 1, 1}, {});

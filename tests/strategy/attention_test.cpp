@@ -294,7 +294,7 @@ std::vector<Program> recorded(Problem problem) {
   return record_training(*make_strategy(problem), problem, 1, {});
 }
 
-// What a row says is sent once forward, and its gradient back, in every layer, as wide as all heads
+// Each row is sent once forward, and its gradient once back, in every layer, as wide as all heads
 // together: by brute force over edges.
 TEST(Attention, ReceivesEachForeignSourceOnceInEachDirectionAndNothingForScores) {
   for (const Attention form : {Attention::additive, Attention::dot}) {
@@ -337,8 +337,8 @@ TEST(Attention, ProgramsOfEveryStrategyPassTheCheckWithAndWithoutOverlap) {
     }
 }
 
-// What a server samples, and how its vertices are cut into co-batches, is the same however many ranks
-// it has.
+// A server samples the same, and cuts its vertices into the same co-batches, however many ranks it
+// has.
 TEST(Attention, OfSampledServersAndOfCoBatchesDoesNotDependOnTheirRanks) {
   StrategyConfig co_batches, sampled;
   co_batches.type = sampled.type = "shared_preloading";

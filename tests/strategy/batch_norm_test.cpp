@@ -141,8 +141,9 @@ Totals::Kind epoch_of(const Problem& p) {
       .epoch.sum();
 }
 
-/// Of each of two layers, from all other ranks: 2f + 1 sums of 8 bytes forward, 2f of 4 backward,
-/// and the gradients of gain and shift less those of a bias; an all-reduce of n bytes among p moves 2n/p from each peer.
+/// Each of two layers receives from all other ranks: 2f + 1 sums of 8 bytes forward, 2f of 4
+/// backward, and the gradients of gain and shift less those of a bias; an all-reduce of n bytes
+/// among p moves 2n/p from each peer.
 TEST(BatchNormMoves, TwoSumsOfColumnsALayerAndItsGradients) {
   Problem with = problem_of(random_dataset(50, 250, kFeatures, 4, false), 4, {});
   with.train.eval_every = 0;

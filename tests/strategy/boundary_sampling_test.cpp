@@ -52,8 +52,8 @@ struct Halos {
     return parts;
   }
 
-  /// What all ranks multiply with what they receive, as one matrix: which vertex a column stands
-  /// for is what its sender says.
+  /// What all ranks multiply with what they receive, as one matrix: the sender of a column says
+  /// which vertex it stands for.
   Matrix matrix(const std::vector<HaloStructure>& parts) const {
     std::size_t n = 0;
     for (const auto& list : vertices) n += list.size();

@@ -1,4 +1,4 @@
-// What a record of batches says of caches, against training with such a cache.
+// The forecast for caches from a record of batches, against training with such a cache.
 #include "core/strategy/store/cache_study.hpp"
 
 #include <gtest/gtest.h>

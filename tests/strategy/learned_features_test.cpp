@@ -56,7 +56,7 @@ std::shared_ptr<const Dataset> some_data() {
   return random_dataset(kVertices, 500, kWidth, 4, true);
 }
 
-/// After every so many steps.
+/// The checkpoints of a training, one after every `every_steps` steps.
 std::vector<Checkpoint> checkpoints(const Problem& problem, int every_steps) {
   std::vector<Checkpoint> kept;
   ExecuteOptions options;
@@ -153,7 +153,7 @@ TEST(LearnedFeatures, HaveTheGradientOfDifferencesInEveryModel) {
     }
 }
 
-/// As PyTorch's SparseAdam: one count of steps for all rows, and nothing happens to the rows of
+/// Like PyTorch's SparseAdam: one count of steps for all rows, and nothing happens to the rows of
 /// vertices that are in no batch of the step.
 TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
   const int ranks = 3;
@@ -261,8 +261,8 @@ TEST(LearnedFeatures, TravelOnceEachWay) {
   EXPECT_NEAR(got, want, 1e-6);
 }
 
-/// Features are noise, and neighbours are alike: what vertices are has to be learned from whom they
-/// know.
+/// Features are noise, and neighbours are alike: the class of a vertex must be learned from its
+/// neighbours.
 TEST(LearnedFeatures, FindClassesThatGivenFeaturesDoNotShow) {
   DatasetOptions options;
   options.generator = "communities";

@@ -198,7 +198,7 @@ TEST(LinkBatches, ABatchDoesNotSeeTheLinksThatItPredicts) {
           const Csr& rows = layer.forward.csr();
           for (std::int64_t r = 0; r < rows.rows; ++r) {
             for (const Vertex c : rows.row(r)) seen += targets.contains({vertex(c), vertex(r)});
-            // Of all that are left, A's row is that of the graph without them.
+            // The row of A, of all that are left, is that of the graph without them.
             if (sampler != BatchSampler::all || !excluded) continue;
             std::int64_t left = 1;  // its self-loop
             for (const Vertex u : p.data->graph->row(vertex(r)))

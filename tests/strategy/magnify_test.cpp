@@ -1,4 +1,4 @@
-// A magnified graph is recorded with so many times the sizes of the one at hand.
+// A magnified graph is recorded with a multiple of the sizes of the present one.
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
@@ -42,7 +42,8 @@ TEST(Magnify, MultipliesTheFactsOfADataSet) {
   EXPECT_EQ(magnified.classes, once.classes);
 }
 
-/// Of two servers of two ranks, with the lower of three layers below (depth 2) or without.
+/// Two servers of two ranks, with the lowest of three layers below the preloaded ones (depth 2) or
+/// without.
 Problem preloading(std::int64_t times, std::optional<int> depth) {
   Problem problem = problem_of(times);
   problem.model.layers = 3;

@@ -397,8 +397,8 @@ TEST(MiniBatch, TheTablesOfAllRanksAreOneCopyOfTheFeatures) {
   }
 }
 
-/// Features in 16 bits are rounded, no more: whatever is trained learns what it would learn of the
-/// rounded ones in 32. A batch's rows then travel, and lie in host memory, in half the bytes.
+/// Features in 16 bits are rounded, no more: the weights are those of a training on the rounded
+/// features in 32 bits. A batch's rows then travel, and lie in host memory, in half the bytes.
 TEST(MiniBatch, HalvesTakeHalfTheBytesAndChangeNothingElse) {
   auto halves = std::make_shared<Dataset>(*random_dataset(150, 900, 12, 4, true));
   halves->features = half_features(halves->features);
@@ -453,8 +453,8 @@ MiniBatchSettings cached(CachePolicy policy, std::int64_t rows) {
   return settings;
 }
 
-/// What is kept is pulled once, before the first batch, and never again; what is learned stays the
-/// same to the bit.
+/// Kept rows are pulled once, before the first batch, and never again. The weights stay the same to
+/// the bit.
 TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
   constexpr int kRanks = 3;
   const auto data = random_dataset(150, 900, 12, 4, true);
@@ -498,9 +498,9 @@ TEST(MiniBatch, KeptRowsAreNotPulledAgain) {
   }
 }
 
-/// Of the rows of others that its batches need, one after the other, each rank pulls those that a
-/// list of the rows needed last does not have: in all epochs, and by link class. What is learned
-/// stays the same to the bit.
+/// The batches of a rank need rows of others, one after the other. The rank pulls those that a list
+/// of the rows needed last does not have: in all epochs, and by link class. The weights stay the
+/// same to the bit.
 TEST(MiniBatch, RecentRowsAreNotPulledAgain) {
   constexpr int kRanks = 4;
   const auto data = random_dataset(150, 900, 12, 4, true);
@@ -557,7 +557,7 @@ TEST(MiniBatch, RecentRowsAreNotPulledAgain) {
     }
 }
 
-/// What is kept stays where it is, also when a batch is the largest so far: from the first batch on.
+/// Kept rows stay where they are from the first batch on, also when a batch is the largest so far.
 TEST(MiniBatch, NoBatchCopiesTheRowsThatAreKept) {
   for (const CachePolicy policy : {CachePolicy::degree, CachePolicy::lru, CachePolicy::clock}) {
     Problem p =
@@ -585,7 +585,7 @@ TEST(MiniBatch, NoBatchCopiesTheRowsThatAreKept) {
   }
 }
 
-/// What a forecast says of such a cache is what the first epoch finds, which begins without any row.
+/// The forecast of such a cache is what the first epoch finds, which begins without any row.
 TEST(MiniBatch, AForecastHasTheHitsOfTheFirstEpoch) {
   Problem p = make_problem(random_dataset(150, 900, 12, 4, true), 2,
                            batches_of(cached(CachePolicy::lru, 40)));
@@ -869,7 +869,7 @@ std::shared_ptr<const Dataset> with_isolated(std::int64_t connected) {
   return data;
 }
 
-/// Which vertices a sampler cannot draw are those that it does not draw, and a reader is told.
+/// A reader is told which vertices a sampler cannot draw, and it never draws them.
 TEST(MiniBatch, SaintSaysWhichTrainingVerticesItNeverDraws) {
   const auto data = with_isolated(40);
   for (const ModelType type : {ModelType::gcn, ModelType::sage})
@@ -904,8 +904,8 @@ TEST(MiniBatch, SaintSaysWhichTrainingVerticesItNeverDraws) {
     }
 }
 
-/// Without any edge a walk stays where it begins, and a GCN's vertices have their own rows: only what
-/// draws nothing is refused.
+/// Without any edge a walk stays where it begins, and a GCN's vertices have their own rows: only
+/// settings that draw nothing are refused.
 TEST(MiniBatch, SaintOnAGraphWithoutEdgesTrainsWhereItDrawsVertices) {
   const auto run = [&](BatchSampler sampler, ModelType type) {
     Problem p = make_problem(with_isolated(0), 2, saint_of(sampler, 8));
@@ -970,15 +970,15 @@ TEST(MiniBatch, TheBoundOfAllVerticesWithAllNeighboursIsWhatTheyTake) {
 
 // ---- programs
 
-/// What is loaded before the first epoch is there when its time begins: the host waits for an event
-/// behind all that set-up has issued to the lanes that load.
+/// The first batch is on the device when the time of the first epoch begins: the host waits for an
+/// event behind all that set-up has issued to the lanes that load.
 TEST(MiniBatch, TheFirstEpochBeginsWhenItsFirstBatchIsLoaded) {
   Problem p =
       make_problem(random_dataset(120, 700, 12, 4, true), 2, batches_of(sampled(30, {4, 3})));
   for (const Program& program : record_training(*make_strategy(p), p, 1, {})) {
     using Clock = std::map<Lane, std::uint32_t>;  // items of each lane
     Clock issued, done;                           // done: as the host knows
-    std::map<Lane, Clock> waited;                 // what the next item of a lane comes behind
+    std::map<Lane, Clock> waited;                 // the items that the next item of a lane follows
     std::map<std::pair<Lane, std::uint32_t>, Clock> behind;  // the same of each position
     const auto join = [](Clock& to, const Clock& from) {
       for (const auto& [lane, items] : from) to[lane] = std::max(to[lane], items);
@@ -1016,7 +1016,8 @@ TEST(MiniBatch, ProgramsAreThoseOfTheRealRunAndSafe) {
   }
 }
 
-/// From the middle of the run, on another number of ranks: the draws are those of the epoch.
+/// It goes on from the middle of the run, on another number of ranks: the draws are those of the
+/// epoch.
 TEST(MiniBatch, ARunThatGoesOnDrawsWhatItWouldHaveDrawn) {
   const auto data = random_dataset(120, 700, 12, 4, true);
   const auto on = [&](int ranks) {
@@ -1044,8 +1045,8 @@ TEST(MiniBatch, ARunThatGoesOnDrawsWhatItWouldHaveDrawn) {
   }
 }
 
-/// From between two batches of an epoch: to the bit on as many ranks, in losses and in weights; with
-/// the seeds of all ranks together also on another number of them.
+/// It goes on between two batches of an epoch. On as many ranks, losses and weights are equal to
+/// the bit; with the seeds of all ranks together they are on another number of ranks, too.
 TEST(MiniBatch, ARunGoesOnFromWithinAnEpoch) {
   const auto data = random_dataset(120, 700, 12, 4, true);
   MiniBatchSettings global = sampled(12, {4, 3}), local = sampled(6, {4, 3});

@@ -138,8 +138,8 @@ TEST(ModelAveraging, EvaluatesTheAverageBetweenAveragings) {
   EXPECT_EQ(a.epochs.back().scores->train, b.epochs.back().scores->train);
 }
 
-/// What own vertices depend on stands in the part: exact for L hops where rows are whole, and
-/// with original degrees; the rim of L hops alone misses degrees that a symmetric A needs.
+/// A part has all that its own vertices depend on: exact for L hops if rows are whole, and with
+/// original degrees; the rim of L hops alone misses degrees that a symmetric A needs.
 TEST(GradientsOfParts, AreThoseOfTheGraphWherePartsHoldAllDependencies) {
   struct Case {
     ModelType model;
@@ -397,7 +397,7 @@ TEST(ModelAveraging, ABatchOfAllTrainingVerticesOfAPartIsThePart) {
     }
 }
 
-/// Where nothing is learned, an epoch's batches have the loss of all training vertices.
+/// If nothing is learned, an epoch's batches have the loss of all training vertices.
 TEST(ModelAveraging, AnEpochsBatchesHaveEachTrainingVertexOnce) {
   Problem parts = small(on_parts(Averaging::model, 5, 2), 2);
   parts.model.dropout = 0;
@@ -421,8 +421,8 @@ TEST(ModelAveraging, BatchesLearnTheSameOnAnyNumberOfRanks) {
   }
 }
 
-/// From the middle of an interval, on another number of ranks: every model goes on with its own
-/// moments, its own count of steps, and the draws of the epoch.
+/// The run goes on from the middle of an interval, on another number of ranks: every model
+/// continues with its own moments, its own count of steps, and the draws of the epoch.
 TEST(ModelAveraging, BatchesGoOnFromACheckpoint) {
   const auto on = [&](int workers) {
     Problem p = small(in_batches(4, {3, 2}, 6, workers), 6);
@@ -644,7 +644,7 @@ TEST(ModelAveraging, MoreRanksThanPartsWork) {
   }
 }
 
-/// Whole parts see what the whole graph shows; without neighbourhoods they do not.
+/// Whole parts have the same neighbours as the whole graph; without neighbourhoods they do not.
 TEST(ModelAveraging, EvaluatesOnPartsOrOnTheWholeGraph) {
   for (const int hops : {0, 2}) {
     Problem parts = small(on_parts(Averaging::model), 4);

@@ -244,7 +244,8 @@ INSTANTIATE_TEST_SUITE_P(Graphs, Sampled,
                                             ::testing::Values(ExpansionRule::connections,
                                                               ExpansionRule::granndis_artifact)));
 
-// As the public code of GraNNDis: sums over all that servers hold, whose mean over ranks is taken.
+// Like the public code of GraNNDis: sums over all that servers hold, whose mean over ranks is
+// taken.
 TEST(Sampling, OfHeldTargetsLearnsFromAllThatServersHold) {
   const auto data = random_dataset(60, 240, 5, 3, true);
   StrategyConfig config = preloading(2);

@@ -41,10 +41,10 @@ StrategyConfig smoothed(double features, double gradients) {
   return config;
 }
 
-/// What came in an epoch before, or its moving average from the first epoch on.
+/// The rows of an earlier epoch, or their moving average from the first epoch on.
 class Kept {
  public:
-  /// What is used in this epoch, in which `now` travels.
+  /// The rows that are used in this epoch, in which `now` travels.
   Matrix use(const Matrix& now, double smoothing) {
     if (epoch_++ == 0) {
       last_ = now;
@@ -105,7 +105,7 @@ class HistoricalProducts final : public testing::DenseProducts {
 };
 
 /// y = own·x + halo·(what the owner of each row sent last): it sends the rows of a layer when all
-/// of them together changed by the limit, or after so many epochs in which it did not.
+/// of them together changed by the limit, or after the given number of epochs in which it did not.
 class SkippingProducts final : public testing::DenseProducts {
  public:
   explicit SkippingProducts(const Problem& p)

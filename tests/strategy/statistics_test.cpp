@@ -20,7 +20,7 @@ using testing::make_problem;
 using testing::NamedStrategy;
 using testing::random_dataset;
 
-/// What somebody who has the graph would publish of it.
+/// The statistics that somebody who has the graph would publish.
 GraphStatistics statistics_of(const Dataset& data) {
   GraphStatistics graph;
   graph.name = data.name;
@@ -156,7 +156,7 @@ TEST(Statistics, SplitsOfThePartsAreTheirShares) {
   EXPECT_EQ(data.targets(Split::test, 250).size(), 50);
 }
 
-/// Where degrees are equal, the largest row of a tile is a matter of chance.
+/// If degrees are equal, the largest row of a tile is a matter of chance.
 TEST(Statistics, SkewOfTilesIsThatOfChanceWithoutHubs) {
   const Problem real = make_problem(random_dataset(4000, 80000, 4, 3, true), 8, "spmm_1d");
   GraphStatistics graph = statistics_of(*real.data);
@@ -289,7 +289,7 @@ TEST(Statistics, HaveNoVerticesEdgesOrValues) {
 
 // ---- ranks of equal structure ------------------------------------------------------------------
 
-/// What a step costs and waits for, whatever its tensors are called; collectives as `own_group`
+/// The costs and waits of a step, without the names of its tensors; collectives as `own_group`
 /// says.
 template <class OwnGroup>
 std::vector<std::string> essence(const Program& program, const OwnGroup& own_group) {

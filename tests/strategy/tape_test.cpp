@@ -1,4 +1,4 @@
-// What a framework with a tape would hold, against numbers counted by hand.
+// The memory of a framework with a tape, against numbers counted by hand.
 #include "core/model/network/tape.hpp"
 
 #include <gtest/gtest.h>
@@ -50,13 +50,13 @@ TEST(TapeTest, OfGraphSageWithDropout) {
             (4 * (20 - 15) + 20) + (4 * 16 + 16));
 }
 
-// What is transformed first is aggregated without being kept.
+// Rows that are transformed first are aggregated without being kept.
 TEST(TapeTest, OfGcnHasNoAggregatedInput) {
   EXPECT_EQ(tape_bytes(chain(ModelType::sage, 2, 0)) - tape_bytes(chain(ModelType::gcn, 2, 0)),
             4 * (15 + 12));
 }
 
-// Where aggregation comes first the aggregated inputs, 3·5 and 3·4, are ours.
+// If aggregation comes first, the aggregated inputs, 3·5 and 3·4, are ours.
 TEST(TapeTest, OfGraphSageThatAggregatesFirst) {
   Problem p = chain(ModelType::sage, 2, 0);
   p.model.order = LayerOrder::aggregate_first;

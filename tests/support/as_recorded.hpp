@@ -1,4 +1,4 @@
-// A training does what its recording says it would.
+// A training does the same as its recording.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 namespace orrery::testing {
 
-/// Any op takes so many seconds of one core.
+/// Every op takes this many seconds of one core.
 class BusyKernels final : public Kernels {
  public:
   explicit BusyKernels(double seconds) : seconds_(seconds) {}

@@ -130,7 +130,7 @@ inline void broadcast_sparse_brings_pattern_and_values(const Ranks& ranks) {
   });
 }
 
-/// What comes in, by the rank it is from, is what received_bytes() says of each operation.
+/// The bytes that come in from each rank are those that received_bytes() gives for each operation.
 inline void count_the_bytes_that_came_in(const Ranks& ranks) {
   const int p = ranks.count;
   const Group all = world_group(p);

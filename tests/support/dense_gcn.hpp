@@ -1,5 +1,5 @@
-// A GCN trained by dense loops in double precision, whose products a test gives: what inexact
-// strategies learn, by another way.
+// A GCN trained by dense loops in double precision, whose products a test gives: the weights that
+// inexact strategies learn, computed in another way.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class DenseProducts {
   virtual void begin(int /*epoch*/) {}
   virtual Matrix aggregate(int layer, const Matrix& x) = 0;
   virtual Matrix adjoint(int layer, const Matrix& dy) = 0;
-  /// How much the loss of a training vertex counts.
+  /// The weight of a training vertex in the loss.
   virtual double target_weight(std::size_t /*vertex*/) const { return 1; }
 };
 

@@ -1,4 +1,5 @@
-// A strategy for tests of what is prepared ahead: every step works on another drawn structure.
+// A strategy for tests of structures that are prepared ahead: every step works on another drawn
+// structure.
 #pragma once
 
 #include <atomic>

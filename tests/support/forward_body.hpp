@@ -15,7 +15,7 @@ namespace orrery::testing {
 /// Logits by global vertex; ranks write different ones.
 using Logits = std::vector<std::vector<float>>;
 
-/// As many passes over the whole graph as the problem has epochs.
+/// Passes over the whole graph, one for each epoch of the problem.
 class ForwardBody final : public Body {
  public:
   ForwardBody(const Strategy& strategy, const Problem& problem, ModelUse use,

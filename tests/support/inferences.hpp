@@ -1,4 +1,4 @@
-// Small inferences, and what they must be equal to.
+// Small inferences, and the results that they must have.
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,5 @@
-// What a run leaves behind, made up: every member of every struct has a value of its own that is
-// not its default, so that one that gets lost is missed.
+// The outcome of a run, made up: every member of every struct has a value of its own that is not
+// its default, so that a test notices one that gets lost.
 #pragma once
 
 #include "core/runtime/summary.hpp"

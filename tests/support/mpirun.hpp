@@ -16,8 +16,9 @@ constexpr int kJobSeconds = 400;
 constexpr int kJobSeconds = 120;
 #endif
 
-/// The front of a shell command that starts so many ranks of the program behind it. A job that does
-/// not end by itself is ended and has status 124. Instrumented ranks leave out what is OpenMPI's.
+/// The front of a shell command that starts this many ranks of the program behind it. A job that
+/// does not end by itself is ended and has status 124. Instrumented ranks leave out what is
+/// OpenMPI's.
 inline std::string mpirun(int ranks) {
   return fmt::format(
       "ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions={0}/lsan.supp "

@@ -1,4 +1,4 @@
-// How much resident memory this process takes from here on.
+// The resident memory that this process takes from here on.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace orrery::testing {
 
-/// From its construction on.
+/// Measures from its construction on.
 class PeakMemory {
  public:
   PeakMemory() {

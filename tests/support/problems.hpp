@@ -107,7 +107,7 @@ inline std::vector<NamedStrategy> local_model_strategies() {
   return {{"ModelsOfParts", one}, {"ModelsOfSeveralParts", several}};
 }
 
-/// Those that leave out or use again some of what travels.
+/// Strategies that leave out or use again some of the travelling rows.
 inline std::vector<NamedStrategy> inexact_strategies() {
   StrategyConfig sampled, stale, historical;
   sampled.boundary_sampling = 0.5;

@@ -1,4 +1,4 @@
-// The plainest way to write down which rows a cache has that keeps what was asked for last.
+// The plainest model of a cache that keeps the rows that were requested last.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What every communicator has to give of rows in stores, whatever its ranks are made of: held
-// against tables and draws that every rank can make again.
+// Every communicator must serve rows of stores, whatever its ranks are made of: tested against
+// tables and draws that every rank can make again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ struct Requests {
   std::int64_t count() const { return static_cast<std::int64_t>(index.size()); }
 };
 
-/// What the table holds: unlike anywhere else.
+/// The value at a place of the table; all places have different ones.
 template <class T>
 T element(int owner, std::int64_t row, std::int64_t column) {
   return static_cast<T>(100000 * owner + 100 * static_cast<int>(row) + static_cast<int>(column));
@@ -202,7 +202,7 @@ inline void a_push_adds_its_rows_in_their_order(const Ranks& ranks) {
   });
 }
 
-/// What came in at each rank from each other is what the ops of both say.
+/// The bytes that came in at each rank from each other rank are those that the ops of both say.
 inline void pulls_and_pushes_count_to_the_byte(const Ranks& ranks) {
   const int p = ranks.count;
   const Store store{2, world_group(p)};

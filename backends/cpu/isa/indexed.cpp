@@ -26,7 +26,7 @@ inline float number(std::uint32_t bits) {
   return value;
 }
 
-/// As to_float() of core/base/half.hpp, in this instruction set.
+/// The same as to_float() of core/base/half.hpp, in this instruction set.
 inline float widened(std::uint16_t half) {
   constexpr std::uint32_t kExponent = 0x7C00U << 13U, kRebias = (127U - 15U) << 23U;
   std::uint32_t bits = (half & 0x7FFFU) << 13U;

@@ -30,7 +30,7 @@ struct VectorOf<1> {
 template <int lanes>
 using Vector = typename VectorOf<lanes>::type;
 
-/// As many integers of 32 bits.
+/// A vector of as many integers of 32 bits.
 template <int lanes>
 struct IntegersOf {
   typedef std::int32_t type __attribute__((vector_size(lanes * sizeof(std::int32_t))));

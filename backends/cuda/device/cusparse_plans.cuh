@@ -27,7 +27,7 @@ class CusparsePlans {
   using Key = std::tuple<const OrreryStream*, std::int64_t, std::int64_t, std::int64_t, bool>;
 
   std::mutex mutex;
-  /// By stream, width, ld of x, ld of y, repeatable.
+  /// The key is: stream, width, ld of x, ld of y, repeatable.
   std::map<Key, std::unique_ptr<CusparsePlan>> by_key;
   Beside offsets;  ///< in 32 bits
   Beside ones;     ///< the values of a pattern without

@@ -44,7 +44,7 @@ class Beside {
 }  // namespace orrery::cuda
 
 struct OrreryDevice {
-  /// Errors    Failure (kOrreryOutOfMemory): the device has not so much memory free
+  /// Errors    Failure (kOrreryOutOfMemory): the device has too little free memory
   OrreryDevice(std::int32_t number, std::int64_t arena_bytes);
   ~OrreryDevice();
   OrreryDevice(const OrreryDevice&) = delete;

@@ -171,7 +171,7 @@ struct PartTerm {
   __device__ double operator()(std::int64_t i, std::int64_t j) const { return parts[i * cols + j]; }
 };
 
-/// Room for the numbers of `blocks` blocks, and for summing them.
+/// Room for the numbers of `blocks` blocks, and for their sums.
 double* parts_for(OrreryStream& s, std::int64_t blocks, std::int64_t cols) {
   return s.scratch<double>(blocks * cols + parts_of(blocks, cols));
 }

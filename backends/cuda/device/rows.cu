@@ -16,7 +16,7 @@ __global__ void gather(Window<float> x, const std::int32_t* index, Window<float>
   if (i < rows && j < cols) pack_at<V>(y, i, j) = pack_at<V>(x, index[i], j);
 }
 
-/// As to_float() of core/base/half.hpp.
+/// The same as to_float() of core/base/half.hpp.
 __device__ __forceinline__ float widened(std::uint16_t half) {
   const auto number = [](std::uint32_t bits) {
     float value;
@@ -46,7 +46,7 @@ __global__ void gather_halves(Window<std::uint16_t> x, const std::int32_t* index
   pack_at<V>(y, i, j) = to;
 }
 
-/// Where no index occurs twice.
+/// For indices that are all different.
 template <int V>
 __global__ void scatter_add_distinct(Window<float> x, const std::int32_t* index, Window<float> y,
                                      std::int64_t rows, std::int64_t cols) {

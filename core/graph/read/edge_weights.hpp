@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// Of the entries of a graph in their order, finite and >= 0.
+/// A weight for each entry of a graph, in their order, finite and >= 0.
 using EdgeWeights = std::shared_ptr<const std::vector<float>>;
 
 /// Where an entry of a row is among all entries.

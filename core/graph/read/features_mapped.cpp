@@ -47,7 +47,7 @@ std::int64_t first_bad(std::int64_t n, const Bad& bad) {
 float as_float(float x) { return x; }
 float as_float(Half x) { return to_float(x); }
 
-/// Of float or of Half.
+/// Value is float or Half.
 template <class Value>
 class MappedDense final : public Features {
  public:

@@ -39,7 +39,7 @@ bool is_binary(NpyWindow& array) {
   return true;
 }
 
-/// Of float or of Half.
+/// Value is float or Half.
 template <class Value>
 class WindowedDense final : public Features {
  public:

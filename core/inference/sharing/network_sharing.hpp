@@ -61,7 +61,7 @@ struct NetworkSharing {
 /// Counts them for all vertices as targets.
 ///
 /// Requires  a square graph
-/// Cost      samples so many networks and batches; memory of one of them a thread
+/// Cost      samples this many networks and batches; each thread holds one of them
 /// Errors    ConfigError: fanouts as of NeighbourSampler, an unknown order, batches or counts
 ///           below 1, no vertices
 NetworkSharing network_sharing(const Csr& graph, const SharingSettings& settings);

@@ -28,9 +28,9 @@ namespace orrery {
 /// each such layer, and 1/deviation of each row; with batch norm the same rows, and for their
 /// columns 2·d_l + 1 sums in double and 2·d_l more, which layers share; with residual connections
 /// h_l of each such layer; for GraphSAGE and dense layers one shared gradient buffer; with inner
-/// layers n_l·d_l for each of them, and one shared gradient of as many. With a sparse
-/// input the first layer's buffer is n_1·d_1; for inference every layer's is n_l·d_l, and there is
-/// no gradient buffer. What layers that weigh edges have beside this stands with them (gat.cpp).
+/// layers n_l·d_l for each of them, and one shared gradient of as many. With a sparse input the
+/// first layer's buffer is n_1·d_1; for inference every layer's is n_l·d_l, and there is no
+/// gradient buffer. Layers that weigh edges have more memory, which gat.cpp states.
 ///
 /// Source    the buffer scheme of MG-GCN 4.2: L + 3 with the two broadcast buffers of the 1D
 ///           product
@@ -68,7 +68,7 @@ class Model final : public Network {
   int layers() const { return config_.layers + config_.dense_layers; }
   bool last(int layer) const { return layer == layers(); }
   bool dense(int layer) const { return layer > config_.layers; }
-  /// As Products has them; dense layers keep the rows of the last level.
+  /// The rows that Products has at this level; dense layers keep the rows of the last level.
   std::int64_t rows(int level) const { return products().rows(std::min(level, config_.layers)); }
   std::int64_t inputs(int layer) const {
     return dense(layer) ? rows(layer) : products().inputs(layer);

@@ -17,11 +17,14 @@ namespace orrery {
 /// Declares parameters of what follows a network, which are trained with its own.
 using MoreParameters = std::function<void(Parameters& parameters)>;
 
-/// Is told a parameter's number: its gradient and those of all after it are set.
+/// Called with the number of a parameter when its gradient and those of all after it are set.
 using GradientsReady = std::function<void(int parameter)>;
 
 /// What the training loop asks of a model, for any layers. The parameters live as long as the
 /// network, the buffers from attach() to detach().
+///
+/// Placement activations: on each rank the rows and columns that its Products says; parameters: on
+///           every rank; their gradients: this rank's part of the sum over ranks
 class Network {
  public:
   virtual ~Network() = default;
@@ -69,8 +72,8 @@ class Network {
   /// Shapes    [rows(0), columns(features)]
   virtual Tensor features_gradient() const = 0;
 
-  /// What the last layer made the logits of the last forward() from: h_(L−1), as long as nothing
-  /// follows; of SGC the aggregated features. Nothing where a model has no such thing.
+  /// The rows from which the last layer made the logits of the last forward(): h_(L−1), if nothing
+  /// follows the layer; for SGC the aggregated features. Nothing where a model has no such thing.
   ///
   /// Shapes    [rows(layers), columns(width)]
   virtual std::optional<Tensor> embeddings(const Tensor& /*features*/) const { return {}; }

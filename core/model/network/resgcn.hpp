@@ -15,8 +15,8 @@ namespace orrery {
 /// conv_l(u_l) + b_l; logits = dropout(ReLU(norm(h_L)))·W_h + b_h. conv is GraphSAGE's: two
 /// weights, of a vertex and of the mean of its in-neighbours; norm is a layer norm.
 ///
-/// With `recompute` = k the blocks are cut into segments of k. Of every segment but the last only
-/// its h is kept. When the backward pass comes to it, its blocks are computed again with the same
+/// With `recompute` = k the blocks are cut into segments of k. Every segment but the last keeps
+/// only its h. When the backward pass comes to it, its blocks are computed again with the same
 /// draws, including their aggregations, which communicate.
 ///
 /// Memory per rank, in elements, n = rows of the largest input, d = hidden, K = min(k, L) blocks

@@ -1,4 +1,4 @@
-// What a framework with a tape keeps in memory, beyond our own buffers.
+// The memory that a framework with a tape takes, beyond our own buffers.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TapeLayer {
 /// (PyTorch with DGL, as PipeGCN and GraNNDis use it), needs beyond ours. It is a forecast of other
 /// programs, not a way to train.
 ///
-/// Of a convolution, n rows in, m out, h halo rows, s rows sent, widths i → o, counting floats:
+/// A convolution with n rows in, m out, h halo rows, s rows sent, widths i → o holds these floats:
 ///   gcn, sage  the input with its halo rows side by side, (n + h)·i, where there is a halo; the
 ///              result of dropout, (n + h)·i, of which the first layer's n·i are ours, and its mask
 ///              in bytes; of sage (and layers that say so) the aggregated input m·i where we

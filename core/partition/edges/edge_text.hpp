@@ -12,7 +12,7 @@ namespace orrery {
 /// take memory.
 std::int64_t most_vertices(const std::filesystem::path& file);
 
-/// What errors say if that is less than the numbering allows.
+/// Words of an error if that is less than the numbering allows.
 inline constexpr const char* kOfItsSize =
     " in a file of its size (every number up to the largest takes memory)";
 

@@ -89,7 +89,7 @@ void check_numbers(const StoredPart& part, const Complaint& complain) {
                fmt::format("expected every vertex once, found {} again", others[i]));
 }
 
-/// Where replicas are: the owner, its row there and the distance of each.
+/// Checks the owner of each replica, its row there and its distance.
 void check_replicas(const StoredPart& part, const PartitionedDataset& whole, int number,
                     const Complaint& complain) {
   const auto column = [&](std::size_t i, const std::string& problem) {

@@ -26,6 +26,8 @@
 namespace orrery {
 
 /// One part in memory.
+///
+/// Placement the own vertices of one part; replicas are own vertices of other parts
 struct StoredPart {
   /// Own vertices and replicas in local numbers; features stay mapped.
   std::shared_ptr<const Dataset> local;
@@ -40,6 +42,7 @@ struct StoredPart {
 
 /// A folder of parts; opening it reads only meta.json.
 ///
+/// Placement on disk, a folder for each part; a rank reads its own
 /// Errors    DataError (file, key or position, what was expected and found): a checksum that does
 ///           not match, files that do not belong together
 class PartitionedDataset {
@@ -60,8 +63,8 @@ class PartitionedDataset {
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
   /// Training vertices among the own vertices of each part.
   const std::vector<std::int64_t>& training() const { return training_; }
-  /// Reads a part after comparing its checksums. Of the other parts that are present it reads the
-  /// numbers of the vertices that it has replicas of.
+  /// Reads a part after comparing its checksums. It also reads, from the other parts that are
+  /// present, the numbers of the vertices that it has replicas of.
   StoredPart read(int part) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// and rows: size of what is sorted in memory at once
+/// Entries, and rows, that are sorted in memory at once.
 constexpr std::int64_t kBucketEntries = 1 << 22;
 constexpr std::int64_t kMostBuckets = 1 << 13;  ///< each has a buffer
 constexpr std::int64_t kBufferBytes = 1 << 26;  ///< of all buckets together
@@ -34,7 +34,7 @@ std::int64_t most_in_bucket(std::int64_t entries) {
   return std::max(kBucketEntries, entries / kMostBuckets);
 }
 
-/// Calls visit(row, neighbour) for what the edges of a stream add.
+/// Calls visit(row, neighbour) for every neighbour that the edges of a stream add.
 template <class Visit>
 void for_each_entry(EdgeStream& edges, SortedRows::Side side, const Visit& visit) {
   edges.rewind();

@@ -27,7 +27,7 @@ std::vector<CollectiveDigest> digest_collectives(const Program& program);
 /// rank r.
 std::vector<Finding> compare_digests(const std::vector<std::vector<CollectiveDigest>>& of_rank);
 
-/// As text, one line each, to be sent between processes.
+/// Writes them as text, one line each, to send them between processes.
 std::string to_text(const std::vector<CollectiveDigest>& digests);
 std::vector<CollectiveDigest> digests_from_text(const std::string& text);
 

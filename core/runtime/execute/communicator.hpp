@@ -18,14 +18,16 @@ namespace orrery {
 /// The communication of one rank. When run() returns, this rank's part is done, or issued to the
 /// lane of the mover. Several lanes may be inside at the same time. What a rank exposes in a store
 /// is served to the others, whatever its lanes do meanwhile.
+///
+/// Placement operands: on this rank; the others' are in the calls of the other ranks
 class Communicator {
  public:
   explicit Communicator(int size) : received_(static_cast<std::size_t>(size)) {}
   virtual ~Communicator() = default;
   virtual std::string_view name() const = 0;
-  /// `phase`: what the operation belongs to, for messages. `mover` reaches what is in `memory`, in
-  /// the order of the lane. `meter` gets the division of the time from those who know it; not from
-  /// a library that does an operation as a whole, later, on a device.
+  /// `phase`: the phase of the operation, for messages. `mover` reaches what is in `memory`, in the
+  /// order of the lane. `meter` gets the division of the time from those who know it; not from a
+  /// library that does an operation as a whole, later, on a device.
   ///
   /// Errors    Aborted if another rank has failed · ProgramError if the ranks' calls do not
   ///           match · Error if the others do not answer in time

@@ -125,8 +125,8 @@ class Executor final : public Runtime {
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
-  // By id. Later items of a lane that use other memory do not delay a release, so memory follows
-  // the program even if a lane is far ahead of the others.
+  // The index is the id. Later items of a lane that use other memory do not delay a release, so
+  // memory follows the program even if a lane is far ahead of the others.
   std::vector<LastUses> tensor_uses_, sparse_uses_;
   std::vector<PendingFree> pending_frees_;
   std::vector<Event> task_events_;

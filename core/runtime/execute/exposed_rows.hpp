@@ -16,6 +16,8 @@ namespace orrery {
 
 /// One rank's rows in an open store: many threads read at a time, or one adds, so that no row is
 /// seen half added.
+///
+/// Placement rows: on their owner; requests come from all ranks of the store's group
 class ExposedRows {
  public:
   /// Called with the bytes of each request, before anybody can close the rows.

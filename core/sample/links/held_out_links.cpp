@@ -12,9 +12,9 @@
 namespace orrery {
 namespace {
 
-/// Which draws of the purpose `split` these are: those of vertices have 0 there.
+/// The numbers of these draws of the purpose `split`; the draws of vertices have number 0.
 constexpr std::uint32_t kOrder = 1, kNegatives = 2;
-/// After so many draws that were edges a vertex that is one is taken.
+/// A draw that is an edge is drawn again, at most this many times; then it is taken.
 constexpr int kTries = 100;
 
 /// All links in an order that depends on (seed, link) alone.

@@ -1,4 +1,4 @@
-// Links that are held out of a graph, to be predicted, and pairs that are none beside them.
+// Links that are held out of a graph, to be predicted, and pairs that are no links.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct VertexPair {
   bool operator==(const VertexPair&) const = default;
 };
 
-/// Links, and for each of them the same number of pairs that are none.
+/// Links, and for each of them the same number of pairs that are no links.
 ///
 /// Shapes    negatives [links · per_link], those of a link one after the other
 struct ScoredLinks {
@@ -24,11 +24,11 @@ struct ScoredLinks {
   int per_link = 0;
 };
 
-/// What is learned and what it is held against.
+/// The links that are learned, and those that they are tested on.
 struct LinkTask {
   LinkConfig config;
-  /// In the graph that is trained on. Of a symmetric graph each link is there once, in a direction
-  /// that is drawn.
+  /// The links of the graph that is trained on. If it is symmetric, each link is there once, in a
+  /// direction that is drawn.
   std::vector<VertexPair> train;
   ScoredLinks validation, test;  ///< in it no longer
 };

@@ -14,9 +14,9 @@
 namespace orrery {
 namespace {
 
-/// Which draws of the purpose `sampler` these are: beside those of Seeds.
+/// The numbers of these draws of the purpose `sampler`, different from those of Seeds.
 constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU;
-/// After so many draws that were edges one that is an edge is taken.
+/// A draw that is an edge is drawn again, at most this many times; then it is taken.
 constexpr std::uint32_t kTries = 16;
 
 int ranks_per_list(const LinkSteps& steps, int ranks) {
@@ -139,7 +139,7 @@ ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
     for (int k = 0; k < config.negatives_per_link; ++k) {
       VertexPair pair = link;
       const std::size_t other = (i + at(k) + 1) % size;
-      // Of a last, short batch there may be too few others.
+      // A last, short batch may have too few others.
       const bool in_batch = config.negatives == NegativesFrom::in_batch && at(k) + 1 < size;
       if (in_batch) {
         pair.destination = task_->train[at(batch.links[other])].destination;
@@ -217,7 +217,7 @@ LinkBatches::OfRanks LinkBatches::rows_of(const ScoredLinks& held_out) const {
   return exchange(of_ranks);
 }
 
-/// What a rank needs of another one comes once, in ascending order of vertices.
+/// A rank receives each row that it needs of another one once, in ascending order of vertices.
 LinkBatches::OfRanks LinkBatches::exchange(const std::vector<ScoredLinks>& of_ranks) const {
   auto made = std::make_shared<std::vector<PairRows>>(owned_.size());
   std::vector<std::vector<std::vector<Vertex>>> wanted(owned_.size());  // [rank][owner]

@@ -1,5 +1,5 @@
-// Links as seeds: which of them each rank trains on in every step, the pairs that are none beside
-// them, and who brings which rows to score them.
+// Links as seeds: which of them each rank trains on in every step, with pairs that are no links,
+// and the ranks that bring the rows to score them.
 #pragma once
 
 #include <functional>
@@ -57,10 +57,10 @@ class LinkBatches {
   std::int64_t links() const { return std::ssize(task_->train); }
   /// Whether a step takes some of the links, as seeds of batches that have all their rows.
   bool in_batches() const { return seeds_.has_value(); }
-  /// Of a rank in a step, at most.
+  /// The largest number of links that a rank has in a step.
   std::int64_t most_links() const { return most_links_; }
 
-  /// Of a rank in a step.
+  /// The links that a rank scores in a step.
   ScoredLinks of(int rank, int epoch, int step) const;
   /// The vertices of these, each once, in the order in which they come.
   static std::vector<Vertex> vertices_of(const ScoredLinks& pairs);
@@ -103,7 +103,7 @@ class LinkBatches {
     OfRanks rows;
   };
   mutable std::mutex mutex_;
-  mutable Last last_;  ///< what was asked for last
+  mutable Last last_;  ///< the links that were requested last
 };
 
 }  // namespace orrery

@@ -80,7 +80,8 @@ struct StrategyInfo {
 
   /// The number of parts for a number of ranks, and the inverse.
   ///
-  /// Errors    ConfigError: it cannot run on so many ranks; the message lists what is possible
+  /// Errors    ConfigError: it cannot run on this number of ranks; the message lists what is
+  ///           possible
   int (*parts_for)(const StrategyConfig& config, int ranks) = nullptr;
   int (*ranks_for)(const StrategyConfig& config, int parts) = nullptr;
   bool by_server = false;    ///< needs to know which ranks share a server, equally many on each
@@ -155,8 +156,8 @@ void require_possible(const StrategyConfig& strategy, const ModelConfig& model);
 
 /// The number of parts into which a strategy cuts the vertices for `ranks` ranks.
 ///
-/// Errors    ConfigError if the strategy cannot run on so many ranks; the message lists what is
-/// possible
+/// Errors    ConfigError if the strategy cannot run on this number of ranks; the message lists what
+///           is possible
 int parts_for(const StrategyConfig& strategy, int ranks);
 
 /// The inverse: how many ranks work on this number of parts.

@@ -10,6 +10,8 @@
 namespace orrery {
 
 /// The edges of a layer on the device.
+///
+/// Placement the edges into rows of this rank, on its device
 class DeviceEdges {
  public:
   /// Loads them on the copy lane; the compute lane waits for it.
@@ -28,6 +30,8 @@ class DeviceEdges {
 
 /// The exchange of edges' sources within a group: each rank receives the rows of others that its
 /// rows of A need, each once.
+///
+/// Placement x: on each rank its own rows, then those of others that its rows of A need
 class SourceExchange {
  public:
   /// Loads the list of rows to send, on the copy lane; the compute lane waits for it. overlap: rows

@@ -15,6 +15,8 @@ namespace orrery {
 
 /// The source of Edges (core/model/products.hpp). If the graph is only counted, all of this
 /// is counts.
+///
+/// Placement the edges into rows of one rank, in host memory
 struct EdgeStructure {
   Pattern pattern;     ///< [rows, sources]
   Pattern transposed;  ///< [sources, rows]
@@ -28,8 +30,8 @@ struct EdgeStructure {
   std::int64_t bytes() const;
 };
 
-/// The global vertices at both ends of a pattern's entries, and what keys the draws about them. If
-/// entries are only counted, no vertices are read.
+/// The global vertices at both ends of a pattern's entries; they are the keys of draws about edges.
+/// If entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
   bool edges = true;        ///< every edge has a number

@@ -13,6 +13,8 @@ namespace orrery {
 
 /// The edges of a rank, prepared on the host. Sources are the rows of all blocks, one block after
 /// the other. If the graph is only counted, all of this is counts.
+///
+/// Placement the edges into rows of one rank, in host memory
 struct StagedEdgeStructure {
   /// The edges from one block. Entries keep their numbers in the whole pattern.
   struct Stage {
@@ -48,6 +50,8 @@ struct StagedLayout {
 /// Products with weights of edges, in stages. The holder of each block broadcasts it. Ranks with
 /// copies of a block share its stages and add up.
 ///
+/// Placement own, x, y: the rows of a block, on each of its holders; all: on every rank; weights:
+///           on the rank that has the edges' stage
 /// Received  of width f, by P holders of n rows: forward as the product with a matrix; its adjoint
 ///           takes the rows once more, and their gradients to their holders
 class StagedEdges {

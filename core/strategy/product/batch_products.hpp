@@ -29,6 +29,8 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
 
 /// Products of one rank's batch, in which nothing travels. Features are those of `data`; gradients
 /// are summed over all ranks.
+///
+/// Placement all rows of a batch and its matrices on its rank
 class BatchProducts : public RankProducts {
  public:
   /// `data` has the batch's vertices; `edges` as edges_of() returns them.

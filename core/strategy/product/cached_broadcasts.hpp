@@ -11,6 +11,8 @@
 namespace orrery {
 
 /// One rank's products in one direction.
+///
+/// Placement x, y: rows of this rank; cached: copies of the rows of all others
 class CachedBroadcasts {
  public:
   /// `rows`: rows of each rank. `overlap` false: a block travels only while nothing is multiplied.

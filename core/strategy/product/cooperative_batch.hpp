@@ -15,6 +15,8 @@ namespace orrery {
 
 /// One rank's share: the vertices of the batch that it computes on every level, with their rows of
 /// every layer's matrix. The rows that these need of the server's other ranks are its halo.
+///
+/// Placement the rows of one rank; halo rows: on the other ranks of its server
 struct CooperativeShare {
   SampledBatch own;                  ///< without matrices
   std::vector<HaloStructure> parts;  ///< halo of each layer
@@ -31,6 +33,8 @@ CooperativeShare cooperative_share(const SampledBatches& batches, const ModelCon
 
 /// Products of a share. Rows travel within the server, in both directions, for each layer. Features
 /// are pulled from their owners.
+///
+/// Placement activations: each row of a server's batch on one of its ranks
 class CooperativeProducts : public RankProducts {
  public:
   /// `data` has the share's vertices; `store` and `server` belong to the rank. The store may be

@@ -15,6 +15,8 @@
 namespace orrery {
 
 /// The travelling rows, kept together because consecutive products share it.
+///
+/// Placement sent: copies of this rank's rows; received: copies of rows of other ranks
 class HaloBuffers {
  public:
   HaloBuffers() = default;
@@ -32,6 +34,8 @@ class HaloBuffers {
 };
 
 /// The rows of one product in one direction that were received last, and those under way.
+///
+/// Placement copies of rows of other ranks
 struct HaloInFlight {
   HaloBuffers buffers;
   std::optional<Event> arrived;  ///< when all have arrived; nothing: none has been sent yet
@@ -42,6 +46,9 @@ struct HaloInFlight {
   bool averages = false;
 };
 
+/// The product of one rank.
+///
+/// Placement A, x, y: rows of this rank; the others' are on the other ranks of the group
 class HaloProduct {
  public:
   /// Loads the blocks on the copy lane; the compute lane waits for it. `symmetric`: the own block

@@ -9,6 +9,8 @@ namespace orrery {
 
 /// `Products` whose feature rows come when their step begins, and not when they are loaded, because
 /// the step before still learns then.
+///
+/// Placement activations: as Products; feature rows: with the owners of their vertices
 template <class Products>
 class WithLearnedRows final : public Products {
  public:

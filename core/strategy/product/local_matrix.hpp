@@ -14,6 +14,8 @@ Source values_of(const SparseMatrix& block);
 
 /// A block on the device, ready to multiply. It is cut into column tiles of equal width, so that
 /// the rows of x that one tile reads stay in cache.
+///
+/// Placement block, x and y: on this rank; nothing travels
 class LocalMatrix {
  public:
   /// Loads the block on the copy lane; the compute lane waits for it.
@@ -35,6 +37,8 @@ class LocalMatrix {
 
 /// The pattern of a block, cut into column tiles as a LocalMatrix, for values that are computed:
 /// each product gets its own, with one or several heads.
+///
+/// Placement block, x and y: on this rank; nothing travels
 class LocalPattern {
  public:
   /// Loads the block's pattern on the copy lane; the compute lane waits for it. With more than one

@@ -48,8 +48,8 @@ class RankProducts : public Products {
   /// The lane of the sums that end an epoch; nothing is under way on it then.
   virtual Lane metrics_lane() const { return Lane::comm; }
   /// Called when a forward pass begins: that of a step of the epoch (Stage::forward), or that of
-  /// its evaluation, which is exact. What the structure draws or keeps from epoch to epoch changes
-  /// here.
+  /// its evaluation, which is exact. Draws of an epoch, and rows that are kept from one epoch to
+  /// the next, change here.
   virtual void begin(Stage /*stage*/, int /*epoch*/) {}
 
  protected:

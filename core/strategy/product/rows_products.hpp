@@ -8,6 +8,8 @@
 namespace orrery {
 
 /// The rows of every level are the part's vertices.
+///
+/// Placement activations: whole rows, on the rank that owns their vertex's part
 class RowsProducts : public RankProducts {
  public:
   VertexData data() const override { return data_; }

@@ -11,6 +11,7 @@ namespace orrery {
 
 /// One rank's share in the decision, on which all ranks agree.
 ///
+/// Placement x, s: rows of this rank; their norms: on every rank
 /// Source    Peng et al. 2022, Sancus: staleness bounded by the variation of embeddings
 /// Departs   the variation is relative, and over all of a rank's rows of a layer together
 class SkippedBroadcasts {

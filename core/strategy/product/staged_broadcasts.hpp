@@ -16,6 +16,8 @@ namespace orrery {
 int buffers_needed(int stages, int own);
 
 /// One rank's stages.
+///
+/// Placement x, y: rows of this rank; x_s: on the root of stage s, and here while it is multiplied
 class StagedBroadcasts {
  public:
   struct Stage {

@@ -12,6 +12,9 @@
 
 namespace orrery {
 
+/// One rank's stages.
+///
+/// Placement x, y: rows of this rank; A: the columns of this rank, cut by the owner of the rows
 class StagedReduces {
  public:
   /// `rows`: rows of each rank's block of the result. `overlap` false: nothing is multiplied while

@@ -11,6 +11,8 @@ namespace orrery {
 
 /// One rank's access to them: its own rows in host memory, which the others read while it computes,
 /// and the rows of others, some of which it keeps.
+///
+/// Placement each row in the host memory of the rank that owns its vertex; copies of kept rows
 class FeatureStore {
  public:
   /// Rows, kept and pulled, that the first call of pull() needs, and the largest number of any

@@ -15,6 +15,7 @@ namespace orrery {
 /// ends. The owner adds up the gradients of a row in the order of the ranks that send them, and
 /// takes one step of a sparse Adam on the rows with gradients.
 ///
+/// Placement each row, with its moments, on the rank that owns its vertex
 /// Staleness none: what is brought has every update before, because owners send rows behind the
 ///           updates on their compute lanes. A rank waits only for the rows that are sent to it,
 ///           not for all others. A rank has one version of the table: that of the last step.

@@ -39,7 +39,7 @@ WantedRows RecentRows::want(const std::vector<Vertex>& vertices) {
     }
     filled.emplace_back(slot, place);
   }
-  // Not earlier: a row that this batch displaces may also be one that it reads.
+  // This must not come earlier: a row that this batch displaces may also be one that it reads.
   for (const auto& [slot, place] : filled) {
     if (place_[at(slot)] != kNone) leaving.push_back(place_[at(slot)]);
     place_[at(slot)] = place;

@@ -12,6 +12,8 @@ namespace orrery {
 
 /// One rank's part. Rows are brought by owner, and within an owner in the order of requests; own
 /// rows, too.
+///
+/// Placement numbers of one rank, in host memory
 struct RowExchange {
   using Counts = std::shared_ptr<const std::vector<std::int64_t>>;
   Counts brought_rows;  ///< of each rank

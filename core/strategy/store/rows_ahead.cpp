@@ -46,7 +46,7 @@ void RowsAhead::fetch(const WantedRows& rows, bool counted) {
   fetched_.push_back({number, pulled + kept, in.places, rt_.record(Lane::store)});
 }
 
-/// In WantedRows all kept rows stand before the others; here those that the batch has stand after
+/// In WantedRows all kept rows stand before the others; here the kept rows of the batch stand after
 /// them.
 RowsAhead::InSlot RowsAhead::in_slot(const WantedRows& rows) const {
   const auto first = static_cast<Vertex>(store_.kept());

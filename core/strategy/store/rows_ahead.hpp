@@ -13,6 +13,8 @@ namespace orrery {
 /// Slots in pinned memory: one for each fetched batch and one for the batch that is being loaded. A
 /// batch's rows come into its slot while the batches before it compute: first the pulled rows, by
 /// owner, then the rows that the rank keeps for the whole run.
+///
+/// Placement copies of rows of all owners, in the pinned host memory of this rank
 class RowsAhead {
  public:
   /// `ahead`: largest number of batches that are fetched and not yet loaded. `most`: largest number

@@ -12,10 +12,10 @@ struct BoundarySampling {
 };
 
 /// The part with the epoch's sample as its halo. Every row that travels between two ranks is kept
-/// with probability `rate`. What it is multiplied with is scaled by 1 / rate, so that each product
-/// and its adjoint have the exact ones as their mean. Both ends draw the same without a message:
-/// the k-th row from one rank to another is kept if the number drawn for (epoch, sender, receiver,
-/// k) is below the rate. `own_block` is that of `whole`.
+/// with probability `rate`. The values of its columns are scaled by 1 / rate, so that the mean of
+/// each product and its adjoint is exact. Both ends draw the same without a message: the k-th row
+/// from one rank to another is kept if the number drawn for (epoch, sender, receiver, k) is below
+/// the rate. `own_block` is that of `whole`.
 ///
 /// Shapes    index: of this rank in the group
 /// Source    Wan et al. 2022, BNS-GCN

@@ -11,6 +11,8 @@
 namespace orrery {
 
 /// The structure of one rank: for its rows of y, and what it sends of its rows of x.
+///
+/// Placement the rows of A of one rank, in host memory
 struct HaloStructure {
   using RowCounts = std::shared_ptr<const std::vector<std::int64_t>>;  ///< by index in the group
   RowCounts receive, send;             ///< distinct rows from and to each rank

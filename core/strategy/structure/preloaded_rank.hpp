@@ -23,6 +23,8 @@ struct Spread {
 /// The last `depth` layers are computed within the server: rows shrink from one layer to the next,
 /// from all that the own vertices depend on to the own vertices. The layers below have only own
 /// vertices, and their halo comes from all ranks.
+///
+/// Placement the structure of one rank, in host memory
 struct PreloadedRank {
   struct Layer {
     HaloStructure part;
@@ -39,7 +41,7 @@ struct PreloadedRank {
   std::optional<Spread> spread;               ///< set if there are layers below
 };
 
-/// For a graph in which every vertex represents `times` ones.
+/// The same for a graph in which every vertex represents `times` vertices.
 Spread magnified(const Spread& spread, std::int64_t times);
 PreloadedRank magnified(const PreloadedRank& rank, std::int64_t times);
 

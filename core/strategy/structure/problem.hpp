@@ -21,12 +21,13 @@ struct ProblemData {
   /// The graph of evaluations if it is another one: the whole graph, whose training vertices are
   /// those of this one (training_graph.hpp).
   std::shared_ptr<const ProblemData> whole = nullptr;
-  /// What is learned and predicted where that is links, in the place of labels.
+  /// The links that are learned and predicted in the place of labels; null: labels.
   std::shared_ptr<const LinkTask> links = nullptr;
-  /// Of the entries of data->graph, finite and >= 0; null: all edges count alike.
+  /// Weights of the entries of data->graph, finite and >= 0; null: all edges count alike.
   std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
 
-  /// Of what is trained on. Of links the classes are the columns of the last layer.
+  /// Facts about the data that is trained on. For links, the classes are the columns of the last
+  /// layer.
   DataFacts facts() const;
 };
 
@@ -36,8 +37,8 @@ struct Problem : ProblemData {
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
-  /// As many parts as parts_for(strategy, ranks). For stored data it has only the counts of the
-  /// parts; for statistics it has those of equal blocks of a random permutation.
+  /// It has parts_for(strategy, ranks) parts. For stored data it has only the counts of the parts;
+  /// for statistics it has those of equal blocks of a random permutation.
   Partition partition;
   Partition whole_partition{};  ///< partition of `whole`, if evaluations use it: as many parts
 

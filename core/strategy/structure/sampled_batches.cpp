@@ -60,7 +60,7 @@ void require_countable_copies(const Problem& problem, const MiniBatchSettings& s
                                   copies, most, problem.data->vertices()));
 }
 
-/// What is of vertices that are trained on, and not of links.
+/// Refuses settings that need training vertices, which links do not have.
 void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& settings) {
   if (!draws_seeds(settings.sampler))
     throw ConfigError(
@@ -493,8 +493,8 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
 }
 
 /// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
-/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. Without
-/// what is excluded a row is as long as if that were not in the graph.
+/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. A row
+/// is as long as if the excluded entries were not in the graph.
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
                                         std::span<const EdgeIndex> excluded) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);

@@ -94,6 +94,8 @@ bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts)
 MiniBatchSettings mini_batch_of(const StrategyConfig& config);
 
 /// Rows of a table whose rows lie with the ranks that own them.
+///
+/// Placement each row on the rank that owns it; the numbers on the rank that requests them
 struct OwnedRows {
   std::shared_ptr<const std::vector<Vertex>>
       numbers;  ///< number at its owner of each row, by owner
@@ -113,6 +115,8 @@ struct RowOwners {
 };
 
 /// The rows of a batch: some are kept, the others must be pulled.
+///
+/// Placement kept and own rows: on this rank; the others: with their owners
 struct WantedRows {
   OwnedRows pulled;
   /// The place of each wanted row among `room` rows: kept rows first and then the pulled ones,
@@ -125,6 +129,8 @@ struct WantedRows {
 
 /// A rank's structure in a step. Level l (0 = the features, L = the seeds) has the first rows[l]
 /// of the vertices.
+///
+/// Placement all rows of the batch on one rank
 struct SampledBatch {
   /// Rows of A with entries only for drawn neighbours, scaled so that a row's sum is right in the
   /// mean. If all neighbours are drawn: the rows of A themselves.
@@ -174,7 +180,8 @@ class SampledBatches {
   /// Requires  cooperative()
   std::shared_ptr<const SampledBatch> of_server(int server, int epoch, int step) const;
   bool cooperative() const { return settings_.cooperative; }
-  /// Where seeds are the ends of links and of pairs that are none; else null.
+  /// The links whose ends are the seeds, with pairs that are no links; null if seeds are training
+  /// vertices.
   const LinkBatches* links() const { return links_ ? &*links_ : nullptr; }
   int ranks_per_server() const { return ranks_per_server_; }
   /// Which rank of its server computes a vertex of a cooperative batch: its owner, or the rank with

@@ -47,7 +47,7 @@ Partition ServerSubgraphs::split(const Csr& graph, int parts) const {
   PartitionOptions options;
   options.method = config_.split == ServerSplit::metis ? "metis" : "random";
   options.seed = seed_;
-  options.metis.constraints = {Constraint::vertices};  // rows are what ranks hold and exchange
+  options.metis.constraints = {Constraint::vertices};  // ranks hold and exchange rows
   return partition_graph(graph, parts, options);
 }
 

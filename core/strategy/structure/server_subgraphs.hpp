@@ -15,6 +15,8 @@
 namespace orrery {
 
 /// One co-batch of one server: fetched as a whole, then split over the ranks.
+///
+/// Placement the own vertices of one server with those around them; each vertex on one of its ranks
 struct ServerSubgraph {
   std::shared_ptr<const Subgraph> part;
   /// Aᵀ of the part; A itself if they are equal.
@@ -48,7 +50,7 @@ class ServerSubgraphs {
   const std::vector<Vertex>& own(int server, int batch) const {
     return own_[orrery::at(at(server, batch))];
   }
-  /// Which rank owns which vertex, by how every batch's own vertices are split.
+  /// The owner of every vertex: the rank that has it in the split of its batch.
   Partition ranks() const;
 
  private:

@@ -15,6 +15,8 @@
 namespace orrery {
 
 /// The structure of one part, in local numbers: own vertices first, then replicas by distance.
+///
+/// Placement the own vertices of one part; replicas are own vertices of other parts
 struct Subgraph {
   std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each vertex
   std::vector<std::int64_t> within;  ///< vertices at distance <= d, from d = 0 on

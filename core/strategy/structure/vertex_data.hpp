@@ -13,6 +13,9 @@ namespace orrery {
 /// Vertices of a split, indexed by Split (train, validation, test).
 using SplitCounts = std::array<std::int64_t, 3>;
 
+/// Vertices in an order of their own, with their data.
+///
+/// Placement the vertices of one part
 class VertexData {
  public:
   VertexData() = default;

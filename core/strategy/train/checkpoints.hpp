@@ -12,6 +12,8 @@
 namespace orrery {
 
 /// Saves and restores the state of one model that all ranks share, or of all local models.
+///
+/// Placement weights: on every rank, local models on theirs; the saved state: whole, on rank 0
 class Checkpoints {
  public:
   /// `local`: null if all ranks share the model of `parameters`; `learned`: null if features are

@@ -12,6 +12,7 @@ namespace orrery {
 /// takes whole parameters from the last one down until it has `bytes` bytes. It leaves as soon as
 /// they are computed, in the order of the backward pass.
 ///
+/// Placement gradients: a summand on each rank; after finish() the sum, on all of the group
 /// Source    Li et al. 2020 (PyTorch Distributed, section 3.2.3: bucketed, overlapped all-reduces)
 /// Departs   the first bucket is as large as the others; PyTorch's has 1 MiB at most
 class GradientBuckets {

@@ -109,7 +109,8 @@ Tensor LinkObjective::with_received(const PairRows& pairs, const Tensor& rows) {
     return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   };
   const std::int64_t received = sum(pairs.receive), sent = std::ssize(pairs.send_rows);
-  rt_.sync(rt_.record(Lane::compute));  // else what goes and what comes would both be there
+  rt_.sync(rt_.record(
+      Lane::compute));  // else outgoing and incoming rows would be there at the same time
   make_fit(rt_, rows_, {own + received, width}, "links/rows of vertices");
   const Tensor all = rows_.view(own + received, width);
   rt_.submit(Lane::compute, Copy{rows, all.rows_at(0, own)});
@@ -246,7 +247,7 @@ std::optional<LinkScores> LinkObjective::score(const Tensor& rows,
                                                const LinkBatches::OfRanks& of_ranks) {
   const PairRows& pairs = (*of_ranks)[at(rt_.rank())];
   const Tensor x = with_received(pairs, rows);
-  // By slabs: links and their negatives.
+  // In slabs of links and their negatives.
   Buffer own(rt_, {pairs.pairs(), 1}, DType::f32, "links/held-out scores");
   const std::int64_t each = slab_links(pairs.per_link);
   for (std::int64_t first = 0; first < pairs.links; first += each) {

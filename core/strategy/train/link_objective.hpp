@@ -1,5 +1,5 @@
-// What a model learns from links, and how well it tells those that are held out from pairs that are
-// none.
+// The loss of a model that predicts links, and how well it tells held-out links from pairs that are
+// no links.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,12 @@ namespace orrery {
 /// The loss of the pairs of a step, and the scores of held-out ones, from the rows of the last layer.
 /// Pairs are worked on in slabs: a link and its negatives stand in the same one.
 ///
-/// Where ranks own the rows of their parts, each scores the pairs whose link's source it owns: rows of
-/// other ranks that it needs travel before, each once, and their gradients after. The pairs of a batch
-/// have all their rows in it.
+/// If ranks own the rows of their parts, each scores the pairs whose link's source it owns: rows of
+/// other ranks that it needs travel before, each once, and their gradients after. The pairs of a
+/// batch have all their rows in it.
+///
+/// Placement rows, gradient: of this rank's own vertices; a pair: on the rank that owns its link's
+///           source
 class LinkObjective {
  public:
   /// `problem` and `strategy` outlive this.
@@ -36,7 +39,7 @@ class LinkObjective {
   void learn(const RankProducts& products, const Tensor& rows, const Tensor& gradient, int epoch,
              int step, const Tensor& loss, bool accumulate);
 
-  /// Of what is held out; nothing without values. A collective; the host waits.
+  /// Scores of the links that are held out; nothing without values. A collective; the host waits.
   ///
   /// Shapes    rows [own vertices, width]
   std::optional<HeldOutScores> score(const Tensor& rows);

@@ -1,4 +1,4 @@
-// How well scores tell links from pairs that are none.
+// How well scores tell links from pairs that are no links.
 #pragma once
 
 #include <span>

@@ -11,6 +11,7 @@ namespace orrery {
 /// The local models of one rank. `parameters` hold the first model, except while another one is at
 /// work. All start from the same weights.
 ///
+/// Placement each model, with its optimiser's state, on one rank; the average: on every rank
 /// Source    CATGNN 3.3, which does not say what happens to Adam's moments: each model keeps its
 ///           own
 class LocalModels {

@@ -1,4 +1,4 @@
-// What a trained model says of every vertex.
+// The predictions of a trained model for every vertex.
 #pragma once
 
 #include <memory>

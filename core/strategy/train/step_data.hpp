@@ -12,6 +12,8 @@
 namespace orrery {
 
 /// A structure with its features, labels and targets, on the device as long as this lives.
+///
+/// Placement features: the rows of level 0 on this rank; labels, targets: those of the last level
 class StepData {
  public:
   /// Loads on the copy lane, for which the compute lane has yet to wait. Not `labelled`: without

@@ -178,8 +178,8 @@ class Trainer {
       checkpoint.losses.push_back(rt_.scalar(lane, all.cols_at(rank, 1)).value_or(0));
     checkpoints_->keep(std::move(checkpoint), observer);
   }
-  /// Of this rank, over the steps of the epoch before the run was resumed; on another number of
-  /// ranks rank 0 has the losses of all.
+  /// This rank's loss over the steps of the epoch that were done before the run was resumed. If the
+  /// number of ranks has changed, rank 0 has the losses of all.
   double loss_so_far(int epoch) const {
     if (first_step(epoch) == 0) return 0;
     const std::vector<double>& losses = control_.resume->losses;
@@ -285,7 +285,7 @@ class Trainer {
     }
   }
 
-  /// Of the epochs of the turn; evaluates the last one where it is to be.
+  /// Reports of the epochs of the turn; evaluates the last one if that is due.
   std::vector<EpochReport> report(RunObserver& observer) {
     const int epoch = turn_.last;
     const bool evaluates = evaluates_after(epoch);
@@ -480,10 +480,10 @@ class Trainer {
   const RunControl& control_;
   const Schedule schedule_;
   std::unique_ptr<RankSession> session_;
-  std::optional<Prefetch> prefetch_;  ///< of what steps work on, where they are prepared ahead
-  std::unique_ptr<StepData> data_;    ///< what was loaded in place of another one,
+  std::optional<Prefetch> prefetch_;  ///< of structures that are prepared ahead
+  std::unique_ptr<StepData> data_;    ///< the structure that replaced the last one,
   StructureId loaded_;                ///< and which it is
-  StepData* on_ = nullptr;            ///< what the model works on now
+  StepData* on_ = nullptr;            ///< the structure that the model works on now
   std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
   int loads_ = 0;                     ///< for steps, since the last report
   RowUse row_use_;                    ///< at the last report

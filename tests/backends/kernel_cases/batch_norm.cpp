@@ -25,7 +25,8 @@ Tensor averages(World& w, std::int64_t width) {
   return t;
 }
 
-/// As batch norm asks for them: of squares in double, of two matrices in single precision.
+/// The two ways in which batch norm asks for them: squares in double, two matrices in single
+/// precision.
 TEST_P(KernelCases, ColumnMomentsEqualReference) {
   for (const bool same : kEither)
     for (const std::int64_t rows : {0, 5, 1001})

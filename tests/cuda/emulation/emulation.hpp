@@ -1,4 +1,4 @@
-// What the parts of the emulation know of each other, and what tests may ask of it.
+// Functions that the parts of the emulation and tests share.
 #pragma once
 
 #include <atomic>

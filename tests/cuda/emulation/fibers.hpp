@@ -17,7 +17,7 @@ struct Place {
   Index3 grid_extent, block_extent, block, thread;
   unsigned linear = 0;  ///< the thread's number in its block
 };
-/// That of the calling thread; set while run_grid() runs a kernel.
+/// The place of the calling thread; set while run_grid() runs a kernel.
 inline thread_local constinit const Place* current_place = nullptr;
 
 /// Runs `body` once for every thread of every block, blocks one after another.

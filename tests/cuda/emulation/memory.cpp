@@ -56,7 +56,7 @@ cudaError_t give_back(void* p) {
   return cudaSuccess;
 }
 
-/// Whoever tests with the emulation wants to know of reads of what nobody wrote.
+/// Tests with the emulation must find reads of memory that nobody wrote.
 __attribute__((constructor)) void poison_by_default() { setenv("ORRERY_CUDA_POISON", "1", 0); }
 
 int device_count() {

@@ -175,7 +175,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  // Whoever is inside still looks at it: it ends with the process.
+  // Ranks that are still inside look at it, so it lives until the process ends.
   static std::mutex mutex;
   static std::vector<std::unique_ptr<EmulatedNccl>> aborted;
   comm->world->abort();

@@ -1,9 +1,9 @@
 // Streams, events and copies of the emulated runtime.
 //
-// At once (as it stands): work runs when it is enqueued, on the calling thread.
-// Lazily (ORRERY_EMULATE_LAZILY=1, or orrery_emulate_lazily(1)): work runs only when something
-// waits for it, one waiting caller at a time, and of other streams no more than events ask for. So
-// whoever reads without having waited reads what was there before.
+// At once (as it stands): work runs when it is enqueued, on the calling thread. Lazily
+// (ORRERY_EMULATE_LAZILY=1, or orrery_emulate_lazily(1)): work runs only when something waits for
+// it, one waiting caller at a time, and of other streams no more than events ask for. So code that
+// reads without having waited finds the old data.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ std::recursive_mutex& queues_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
 }
-/// All queues, for what waits for the whole device.
+/// All queues, for calls that wait for the whole device.
 std::set<Queue*>& queues() {
   static std::set<Queue*> all;
   return all;
@@ -86,7 +86,7 @@ void append(Queue& queue, std::function<void()> work) {
 
 }  // namespace
 
-/// What another thread is in the midst of is not waited for: it may wait for this rank (NCCL).
+/// It does not wait for work that another thread is doing: that may wait for this rank (NCCL).
 void run_all() {
   const std::lock_guard lock(queues_mutex());
   for (Queue* queue : queues()) run_queued(*queue, queue->issued);
@@ -193,7 +193,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
 
-// What a captured stream could be asked for but is not in Orrery is an error here: events.
+// Events on a captured stream are an error here: Orrery never uses them.
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (stream->captured) return cudaErrorStreamCaptureUnsupported;
@@ -226,7 +226,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->queue == nullptr || event->queue->done >= event->position) return cudaSuccess;
-  // Whoever polls waits: what is not done at the first question is so at the next.
+  // A poll also waits: work that is not done at the first poll is done at the next.
   if (!event->asked) {
     event->asked = true;
     return cudaErrorNotReady;

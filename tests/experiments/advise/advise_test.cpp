@@ -257,7 +257,7 @@ TEST_F(Advise, SamplesBatchesAndHalvesOfTheRanksAreTriedByDefault) {
                .value("fanout", 0) == 15;
   }));
   EXPECT_TRUE(some([](const Plan& plan) { return plan.experiment.ranks() == 2; }));
-  // What the file says already is not tried as if it were something else.
+  // A setting that the file has already is not tried as if it were another one.
   for (const Plan& plan : loaded(search_space(file_, {"partition.method=metis"}, {})))
     EXPECT_EQ(plan.label.find("partition.method"), std::string::npos) << plan.label;
 }

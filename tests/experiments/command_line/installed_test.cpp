@@ -1,4 +1,4 @@
-// What `meson install` leaves works by itself, wherever it is moved, also as a job of Slurm.
+// The files of `meson install` work by themselves, wherever they are moved, also as a job of Slurm.
 #include <gmock/gmock.h>
 
 #include "tests/experiments/commands/started_program.hpp"
@@ -142,7 +142,7 @@ TEST_F(SlurmJob, StopsAtItsSignalWithAResultAndGoesOnWhenItIsQueuedAgain) {
   EXPECT_GT(before, 0);
   EXPECT_TRUE(fs::exists(in("elsewhere/done/checkpoint.bin")));
 
-  // As many epochs as are done already, and some more.
+  // It asks for the epochs that are done already, and some more.
   ASSERT_EQ(installed(fmt::format("run {} --out done --print-job slurm --set train.epochs={}", file,
                                   before + 20)),
             0);

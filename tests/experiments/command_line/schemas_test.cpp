@@ -1,4 +1,4 @@
-// What commands print and write is as its schemas say: every key is described, and of its type.
+// The output of commands follows its schemas: every key is described, and of its type.
 #include <gmock/gmock.h>
 
 #include "core/base/error.hpp"

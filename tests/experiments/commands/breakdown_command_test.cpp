@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-/// By trying one run after the other.
+/// Finds it by trying one run after the other.
 std::optional<double> tried(double once, double each, double other_once, double other_each) {
   if (once <= other_once && each <= other_each) return 0;
   for (int runs = 1; runs < 1000; ++runs)
@@ -25,7 +25,7 @@ TEST(PaysAfter, IsTheFirstRunThatTakesLessInAll) {
       for (const double other_once : {0.0, 1.0, 5.0})
         for (const double other_each : {1.0, 1.5, 3.0}) {
           const auto want = once <= other_once && each > other_each
-                                ? std::nullopt  // it falls behind at last
+                                ? std::nullopt  // it is slower in the end
                                 : tried(once, each, other_once, other_each);
           EXPECT_EQ(pays_after(once, each, other_once, other_each), want)
               << once << " + " << each << " n against " << other_once << " + " << other_each

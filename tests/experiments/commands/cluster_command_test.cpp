@@ -67,7 +67,7 @@ TEST(ClusterCommand, CountsWrongUseAsSuch) {
   EXPECT_EQ(orrery("cluster show --help").exit_code, 0);
 }
 
-/// A drawing is made by a script: what goes wrong there is told as any other mistake is.
+/// A script makes the drawing; its mistakes are reported like all others.
 TEST(ClusterCommand, ADrawingThatCannotBeMadeIsToldInOneLine) {
   const std::string path = ::testing::TempDir() + "never_drawn.svg";
   const std::string python = ::testing::TempDir() + "python_that_dies";

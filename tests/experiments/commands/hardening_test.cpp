@@ -1,5 +1,5 @@
-// How the programs are compiled, read from the programs: what makes a fault that is left harder to
-// use.
+// How the programs are compiled, read from the programs: options that make remaining faults harder
+// to exploit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -36,7 +36,7 @@ class Infer : public testing::StartedProgram {
         << read("err");
   }
   std::string file() const { return in("e.json").string(); }
-  /// The arguments of an inference on so many tiles; `more`: further keys of the section.
+  /// The arguments of an inference on this many tiles; `more`: further keys of the section.
   std::string arguments(int rows, int columns, const std::string& out,
                         const std::string& more = "") const {
     return fmt::format(
@@ -67,8 +67,8 @@ class Infer : public testing::StartedProgram {
   }
 };
 
-/// By a second way: the classes that they say are right as often as the evaluation after the last epoch
-/// said.
+/// A second way: the classes that they give are right as often as the evaluation after the last
+/// epoch said.
 TEST_F(Infer, WritesWhatTheTrainingEvaluated) {
   infer(2, 3, "made");
 
@@ -183,7 +183,7 @@ TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
   EXPECT_EQ(json("all/training/result.json")["loss"], json("trained/result.json")["loss"]);
 }
 
-/// What it was trained on says how many columns there are.
+/// The data that it was trained on say how many columns there are.
 TEST_F(Infer, NeedsNoLabels) {
   infer(2, 1, "labelled");
   std::filesystem::remove(in("data/labels.npy"));
@@ -393,7 +393,7 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
 
-  // Its result is read only where it is one.
+  // The output is parsed only if it is a result.
   const std::string result = read("killed/result.json");
   std::ofstream(in("killed/result.json")) << result.substr(0, result.size() / 2);
   EXPECT_EQ(orrery(command + " --resume --json --out " + in("killed").string()), 1);
@@ -401,7 +401,7 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_THAT(read("err"), ::testing::Not(HasSubstr("json.exception")));
   std::ofstream(in("killed/result.json")) << result;
 
-  // Ended between its result and this.
+  // The inference was ended after it wrote its result and before it removed the layers.
   std::filesystem::create_directories(in("killed/layers"));
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
@@ -419,7 +419,8 @@ TEST_F(Infer, RemovesNoLayersOfOthers) {
   EXPECT_FALSE(std::filesystem::exists(in("made/layers/layer-1-rank-0.bin")));
 }
 
-/// What layers hold depends on the numbers in the files, and on the order in which they are added.
+/// The values of layers depend on the numbers in the files, and on the order in which they are
+/// added.
 TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
   const std::vector<std::string> words{"infer",
                                        file(),
@@ -459,7 +460,8 @@ TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
   EXPECT_EQ(orrery(command + " --resume"), 0) << read("err");
 }
 
-/// Ways are what counting and simulating them alone says, the one that receives least first.
+/// The listed ways equal those that are counted and simulated one by one; the one that receives
+/// least comes first.
 TEST_F(Infer, PlansTheWayThatReceivesLeast) {
   std::stringstream schema;
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference_plan.json").rdbuf();
@@ -507,7 +509,7 @@ TEST_F(Infer, PlansTheWayThatReceivesLeast) {
 }
 
 TEST_F(Infer, ResumesNoOtherInference) {
-  // What a start that was killed leaves.
+  // The files that a killed start leaves.
   const std::string keep = arguments(1, 2, "kept") + " --keep-layers";
   ASSERT_EQ(orrery(keep + " --set kernels=reference"), 0) << read("err");
   std::filesystem::remove(in("kept/result.json"));

@@ -55,7 +55,7 @@ TEST_F(OddFiles, APipeIsNoDataSet) {
             std::string::npos);
 }
 
-/// Nobody writes into it, and none of them may wait for that.
+/// Nobody writes into the pipe, and no command may wait for a writer.
 TEST_F(OddFiles, APipeIsNeitherEdgesNorWeightsNorACheckpoint) {
   for (const char* name : {"pipe.npy", "pipe.bin", "checkpoint.bin"})
     ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);

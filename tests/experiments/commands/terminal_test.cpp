@@ -1,4 +1,4 @@
-// The program on a terminal, as narrow as people have them.
+// The program on terminals of common widths.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 class OnTerminal : public testing::OnTerminals<testing::StartedProgram> {
  protected:
-  /// Starts the program in the test's folder on a terminal of so many columns, with standard output
-  /// there too or in `out`.
+  /// Starts the program in the test's folder on a terminal of this many columns, with standard
+  /// output there too or in `out`.
   void start_on_terminal(unsigned short columns, std::vector<std::string> words, bool whole) {
     words.insert(words.begin(), ORRERY_BINARY);
     std::vector<char*> arguments;
@@ -38,7 +38,7 @@ class OnTerminal : public testing::OnTerminals<testing::StartedProgram> {
     if (::chdir(folder.c_str()) == 0) ::execv(ORRERY_BINARY, arguments.data());
     ::_exit(127);
   }
-  /// What comes for so long, or until the program has ended.
+  /// The output of this many seconds, or until the program has ended.
   std::string read_for(double seconds) const {
     std::string all;
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -75,7 +75,7 @@ class OnTerminal : public testing::OnTerminals<testing::StartedProgram> {
   pid_t program_ = -1;
 };
 
-/// What was drawn between two starts of a line.
+/// The texts that were drawn between two starts of a line.
 std::vector<std::string> drawn(const std::string& text) {
   std::vector<std::string> pieces{""};
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -97,7 +97,8 @@ std::vector<std::string> epochs(const std::string& text) {
   return pieces;
 }
 
-/// What is left on the screen: a carriage return starts the line anew, and only erasing clears it.
+/// The text that is left on the screen: a carriage return starts the line anew, and only erasing
+/// clears it.
 std::string screen(const std::string& text) {
   std::string done, line;
   std::size_t column = 0;

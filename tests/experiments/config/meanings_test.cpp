@@ -1,4 +1,4 @@
-// What people mean who use the words of other programs.
+// The meaning of words of other programs.
 #include "experiments/config/meanings.hpp"
 
 #include <gtest/gtest.h>

@@ -41,7 +41,8 @@ std::string refusal(const Json& file) {
   return "accepted";
 }
 
-/// Those of the folder but for what `orrery calibrate --kernels cuda` may have left there.
+/// The profiles of the folder, except those that `orrery calibrate --kernels cuda` may have left
+/// there.
 std::vector<std::string> derived_profiles() {
   std::vector<std::string> names = shipped_profiles();
   std::erase_if(names,

@@ -107,7 +107,7 @@ TEST_F(MpiJob, CommandsThatNeedOneProcessAreDoneByTheFirst) {
   EXPECT_EQ(printed()["name"], "job") << "one object, not three";
 }
 
-// As root, and with more ranks than cores, Open MPI starts nothing without being told to.
+// Open MPI starts nothing as root, nor more ranks than cores, without being told to.
 TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) +
                   " --set cluster.ranks=4 --set 'name=a b' --out " + (folder_ / "a").string()),
@@ -117,7 +117,7 @@ TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   std::string line = told.substr(told.find(begin) + begin.size());
   line = line.substr(0, line.find('\n'));
 
-  // The launcher starts what `build` holds; here it is this build.
+  // The launcher starts the program in `build`; here it is this build.
   const auto end = line.find(program) + program.find(" run");
   const auto path = line.rfind(' ', end - 1) + 1;
   line.replace(path, end - path, ORRERY_MPI);

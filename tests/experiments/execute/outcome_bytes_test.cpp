@@ -1,4 +1,4 @@
-// What a rank sends to the first one comes back as it was, or not at all.
+// The outcome that a rank sends to the first one arrives as it was, or not at all.
 #include "experiments/execute/outcome_bytes.hpp"
 
 #include <gtest/gtest.h>

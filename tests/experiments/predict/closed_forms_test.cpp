@@ -311,8 +311,8 @@ TEST(CollectiveTimes, OfAnAllToAllObeyTheTotalOfBothDirections) {
   EXPECT_DOUBLE_EQ(exchange(1000, 100), alpha + beta * 40000);  // (1000 + 100) / 1.25 < 1000
 }
 
-/// Of every experiment each equation of core/cost is evaluated or refused with a reason; over these
-/// experiments all are evaluated but those that no strategy, or none of its runs, can feed.
+/// For every experiment, each equation of core/cost is evaluated or refused with a reason. Over
+/// these experiments all are evaluated but those that no strategy, or none of its runs, can feed.
 TEST(ModelBackend, TellsEveryEquationOfCoreCost) {
   const std::string preloading = R"(strategy={"type": "shared_preloading"})",
                     sampled = R"(strategy={"type": "shared_preloading", "sampling": {"hops": 1}})",

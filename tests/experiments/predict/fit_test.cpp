@@ -1,4 +1,4 @@
-// What is left to the device memory, while that shrinks.
+// Settings that fit the device memory, while that shrinks.
 #include "experiments/predict/fit.hpp"
 
 #include <fmt/core.h>
@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-/// A problem on 2 servers of 2 ranks with so much memory a rank (0: not said).
+/// A problem on 2 servers of 2 ranks with this much memory a rank (0: not given).
 Problem problem(const std::string& strategy, std::int64_t bytes, Experiment& fitted) {
   static DatasetCache datasets;
   const std::string text = fmt::format(

@@ -29,7 +29,8 @@ TEST(Intervals, AreSharesOfTheEpochTimesErrorsOfPrices) {
 
   const EpochErrors errors = epoch_errors(prices, "mpi", epoch()).value();
 
-  // A normal distribution's standard deviation is sqrt(pi / 2) mean absolute ones.
+  // The standard deviation of a normal distribution is sqrt(pi / 2) times its mean absolute
+  // deviation.
   const double deviation = std::sqrt(std::acos(-1) / 2);
   EXPECT_NEAR(errors.at("spmm"), deviation * 0.2 * 0.4, 1e-4);
   EXPECT_NEAR(errors.at("gemm"), deviation * 0.05 * 0.2, 1e-4);

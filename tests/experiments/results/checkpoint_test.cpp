@@ -76,7 +76,7 @@ TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
   EXPECT_FALSE(unknown.widths);
 }
 
-/// What they were trained on is not in the data.
+/// The features that they were trained on are not in the data.
 TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
   const auto with = [](const std::string& learns) {
     return experiment({R"(strategy={"type": "mini_batch", "fanouts": [5, 5], "learn_features": )" +
@@ -104,7 +104,7 @@ TEST_F(CheckpointFile, ServesOtherRanksStrategiesAndLengthsOfTheSameExperiment) 
             "accepted");
 }
 
-/// What is left of the epoch would be other batches.
+/// The rest of the epoch would have other batches.
 TEST_F(CheckpointFile, FromWithinAnEpochServesTheSameStrategyOnTheSameRanks) {
   const auto with = [](const std::string& seeds, const std::vector<std::string>& more = {}) {
     std::vector<std::string> settings{
@@ -155,7 +155,7 @@ TEST_F(CheckpointFile, OfLocalModelsServesTheSamePartsAlone) {
   EXPECT_NE(problem_with(bytes, experiment()).find("strategy"), std::string::npos);
 }
 
-/// What is drawn, how much of it and by whom, is part of what is learned.
+/// The learned weights depend on what is drawn, how much, and by which rank.
 TEST_F(CheckpointFile, OfSampledTrainingServesTheSameDrawsAlone) {
   const std::string local = R"(strategy={"type": "mini_batch", "batch": 10, "fanouts": [5, 5, 5]})";
   write_checkpoint(file_, checkpoint_, experiment({local, "model.layers=3"}));

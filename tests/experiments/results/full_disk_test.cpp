@@ -10,7 +10,7 @@ namespace {
 
 class FullDisk : public testing::StartedProgram {
  protected:
-  /// Runs where no file may grow beyond so many KiB: as when the disk is full, writing fails
+  /// Runs in which no file may grow beyond this many KiB: as when the disk is full, writing fails
   /// half-way.
   int with_files_up_to(int kib, const std::string& arguments) const {
     return shell(

@@ -1,4 +1,4 @@
-// What earlier starts left may hold anything: it is read, or refused in one line that names the
+// Files of earlier starts may hold anything: they are read, or refused in one line that names the
 // file and the key.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// What stands in the place of each value in turn.
+/// These values replace each value in turn.
 const Json kOddities = Json::parse(
     R"([null, true, -1, 1.5, 1e300, "x", [], {}, {"a": 1}, [1, "b", {}], 9223372036854775808])");
 

@@ -70,7 +70,7 @@ TEST(Forecast, TellsWhatAClusterCannotTakeAndKeepsTheRun) {
 
 using ForecastOfSeveralServers = testing::StartedProgram;
 
-/// Nothing of this machine may stand beside what servers took.
+/// Notes about this machine may not stand beside times that servers took.
 void expect_not_of_this_machine(const Json& result, const std::string& why) {
   const Json& told = result["simulated_on"]["this-machine"];
   EXPECT_TRUE(told["epoch_seconds"].is_null()) << told;

@@ -93,7 +93,7 @@ TEST_F(Interrupted, SimulationEndsWithinASecondAndLeavesNobodyBehind) {
     }
 }
 
-/// What is no simulation yet and no training either: here a graph is generated for minutes.
+/// The time before training or simulation: here a graph is generated for minutes.
 TEST_F(Interrupted, PreparationEndsWithinASecond) {
   for (const std::string backend : {"threads", "sim"}) {
     std::filesystem::remove_all(in("a"));

@@ -16,7 +16,7 @@ class AvailableMemory : public testing::StartedProgram {
     std::filesystem::create_directories(in(file).parent_path());
     std::ofstream(in(file)) << text;
   }
-  /// A group whose limit and usage are so many GiB, and whose unused pages of files one.
+  /// A group whose limit and usage are this many GiB, with 1 GiB of unused file pages.
   void group2(const std::string& path, const std::string& limit, std::int64_t usage) const {
     write("sys/fs/cgroup/" + path + "/memory.max", limit);
     write("sys/fs/cgroup/" + path + "/memory.current", std::to_string(usage * kGiB));

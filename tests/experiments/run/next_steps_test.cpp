@@ -1,4 +1,4 @@
-// What the program says of a run beside its numbers: notes, and what to try next.
+// The text that the program prints beside the numbers of a run: notes, and what to try next.
 #include <gtest/gtest.h>
 
 #include "tests/experiments/commands/started_program.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class Told : public testing::StartedProgram {
  protected:
-  /// What is said after a run of a few epochs with these arguments.
+  /// The text that is printed after a run of a few epochs with these arguments.
   std::string next(const std::string& arguments, const std::string& more = "") {
     std::filesystem::remove_all(in("a"));
     const std::string file = experiment(R"(, "train": {"epochs": 2})" + more);

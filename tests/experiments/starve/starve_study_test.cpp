@@ -1,5 +1,5 @@
-// Whom the trainer waits for: a stage that is made slow on purpose is named, and what would help is
-// found by replaying.
+// Whom the trainer waits for: a stage that is made slow on purpose is named, and replays find a
+// setting that would help.
 #include "experiments/starve/starve_study.hpp"
 
 #include <fmt/core.h>
@@ -50,8 +50,8 @@ TEST(Starve, NamesTheStageThatIsThrottled) {
     }
 }
 
-/// Where all stages are off a batch takes them one after the other; ahead of the trainer they take
-/// as long as the slowest. What is enough is the first that is as good as the best.
+/// If no stage works ahead, a batch takes all stages one after the other; ahead of the trainer they
+/// take as long as the slowest. The first number that is as good as the best is enough.
 TEST(Starve, SaysWhatWouldBeEnough) {
   const StarveStudy study = study_of({R"(simulation.scale={"sample": 20, "gemm": 20})"}, true);
 

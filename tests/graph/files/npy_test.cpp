@@ -100,7 +100,7 @@ TEST_F(NpyTest, ElementsBetweenMultiplesOfTheirSizeAreAnError) {
   EXPECT_THAT(error_of("a.npy"), HasSubstr("a.npy:byte 127: expected elements that begin"));
 }
 
-/// What NumPy refuses too, each of the size that is right for the bytes.
+/// Headers that NumPy refuses too, each with the length that is right for the bytes.
 TEST_F(NpyTest, AHeaderThatIsNotAsNumPyWritesItIsError) {
   for (const char* header :
        {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, -3), }",

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-/// A path over so many vertices, with labels and a split.
+/// A path over this many vertices, with labels and a split.
 Dataset path(Vertex vertices) {
   EdgeList edges{vertices, {}, {}};
   for (Vertex v = 1; v < vertices; ++v) {

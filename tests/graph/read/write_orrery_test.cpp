@@ -192,7 +192,8 @@ TEST_F(WriteOrreryTest, ForceDoesNotReplaceWhatHappensToHoldAMetaFile) {
   EXPECT_THAT(entries(), testing::UnorderedElementsAre("out", "set"));
 }
 
-/// What is written while something else takes its place is not put over it.
+/// If something else takes the place of a folder while it is written, the folder does not replace
+/// it.
 TEST_F(WriteOrreryTest, WhatCameToBeThereMeanwhileIsNotReplaced) {
   FolderInProgress first(file("out"), false, {});
   write(fs::relative(first.path() / "mine", folder_).string(), "1");

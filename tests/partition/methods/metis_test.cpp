@@ -97,7 +97,7 @@ TEST_P(MetisConstraints, EachIsBalancedWithinTheTolerance) try {
   GTEST_SKIP() << error.what();
 }
 
-/// What the constraint is for: without it the parts that hold the corner have all of them.
+/// The reason for the constraint: without it the parts that hold the corner have all of them.
 TEST_P(MetisConstraints, WithoutThemTheTrainingVerticesAreSkewed) try {
   EXPECT_GT(of_split(cut({Constraint::work}), Split::train), 1.5);
 } catch (const NotBuilt& error) {

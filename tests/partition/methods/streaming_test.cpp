@@ -107,7 +107,7 @@ TEST(Streaming, EdgePartitionersHoldBothEndsOfEveryEdgeTogether) {
       }
 }
 
-/// By brute force over all edges and parts: what the partitioner told of each edge of its stream,
+/// Brute force over all edges and parts: what the partitioner told of each edge of its stream,
 /// which holds both directions of every one.
 TEST(Fragments, HaveEveryEdgeWhereThePartitionerPutIt) {
   for (const NamedGraph& named : adversarial_graphs())

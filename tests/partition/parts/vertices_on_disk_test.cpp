@@ -68,7 +68,7 @@ TEST_F(VerticesOnDiskTest, AreCutAsInMemoryWhateverTheOrderOfTheEdges) {
       }
 }
 
-/// All pairs of so many vertices, of which none is kept.
+/// All pairs of this many vertices; none is kept in memory.
 class Clique final : public EdgeStream {
  public:
   explicit Clique(Vertex vertices) : vertices_(vertices) {}

@@ -243,7 +243,7 @@ class LyingParts : public WriteParts {
 
   static fs::path part() { return part_folder("", 1); }
 
-  /// What reading says of a copy of the folder that `lie` has changed.
+  /// The error of reading a copy of the folder that `lie` has changed.
   template <class Lie>
   std::string words_of(const Lie& lie) const {
     fs::remove_all(folder_ / "parts");

@@ -28,7 +28,7 @@ struct Rank {
   void withdraw() { rt.submit(Lane::store, Withdraw{kStore, table}); }
   void pull(Lane lane = Lane::store) { rt.submit(lane, Pull{kStore, index, asked, values}); }
   void push() { rt.submit(Lane::store, Push{kStore, index, asked, values}); }
-  /// `lane` goes on after what `other` has been given so far.
+  /// `lane` goes on after the present work of `other`.
   void order(Lane lane, Lane other) { rt.wait(lane, rt.record(other)); }
   Program program() {
     for (const Tensor& t : {table, index, values}) rt.release(t);

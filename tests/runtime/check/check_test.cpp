@@ -1,4 +1,4 @@
-// check() finds what it promises, and nothing in what is right.
+// check() finds every fault that it promises to find, and none in correct programs.
 #include "core/runtime/check/check.hpp"
 
 #include <gtest/gtest.h>

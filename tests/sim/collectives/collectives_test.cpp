@@ -1,4 +1,4 @@
-// What is chosen when, how it is named, how many messages it takes.
+// The choice of algorithms, their names, and the number of their messages.
 #include "sim/collectives/planner.hpp"
 
 #include <gtest/gtest.h>

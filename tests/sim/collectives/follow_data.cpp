@@ -80,7 +80,7 @@ class Follower {
     }
   }
 
-  /// Of all-gathers and reduce-scatters: the rank that never gets, or never sends, a piece.
+  /// For all-gathers and reduce-scatters: the rank that never gets, or never sends, a piece.
   void find_owners() {
     owners_.assign(static_cast<std::size_t>(e_.pieces), -1);
     if (shape_.kind != K::all_gather && shape_.kind != K::reduce_scatter) return;

@@ -157,7 +157,7 @@ TEST(Times, OfAnAllToAllSkipWhatIsEmpty) {
     (*parts)[i] = i % 3 == 0 ? 0 : 1e6 * static_cast<double>(i % 5);
   double total = 0;
   for (std::size_t i = 0; i < 81; ++i)
-    if (i % 10 != 0) total += (*parts)[i];  // but for what a rank has for itself
+    if (i % 10 != 0) total += (*parts)[i];  // without the part that a rank keeps
   CollectivePlanner planner(c, test::library("nccl"), {"auto", 2, 0, 0});
 
   const Expansion e = planner.expand({K::all_to_all, 9, 0, 0, parts}, all_of(c));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kExact = 1e-11;
 
-/// One server with a host of so many cores.
+/// One server with a host of this many cores.
 StarCluster with_host(int cores, double bytes_per_second = 0) {
   StarCluster star;
   star.host_cores = cores;
@@ -48,7 +48,7 @@ TEST(HostTasks, RunBesideKernels) {
 TEST(HostTasks, BlockTheHostThatJoinsThem) {
   Script script;
   script.task(Lane::sampler, 5e-3);
-  script.sync(Lane::sampler);  // what a join is
+  script.sync(Lane::sampler);  // the meaning of a join
   script.work(Lane::compute, 1e-3);
 
   EXPECT_NEAR(epoch_of(with_host(4).make(), {script.done()}), 6e-3, kExact);
@@ -135,7 +135,7 @@ TEST(HostTasks, OfAMachineUseItsMemory) {
   EXPECT_NEAR(epoch_of(cluster, {script.done()}), 4e-3, kExact);
 }
 
-/// A task of so many threads, then ten kernels of a microsecond, issued in 100 us each.
+/// A task of this many threads, then ten kernels of a microsecond, issued in 100 us each.
 PricedProgram issues_beside_a_task(double seconds, int threads) {
   Script script;
   script.task(Lane::sampler, seconds, threads);
@@ -245,7 +245,7 @@ TEST(NetworkStack, SharesTheCoresOfTheHost) {
   EXPECT_NEAR(epochs(true).at(1), 2e-3, kExact);
 }
 
-/// What the replay of a simulation says is wrong, "" if nothing.
+/// The error of the replay of a simulation; "" if there is none.
 std::string refusal(const Simulation& s) {
   const auto letters =
       on_both_engines(s, [&](Traffic& traffic, Interconnect& network) -> std::vector<double> {
@@ -317,8 +317,8 @@ DeviceProfile by_hand() {
   return profile;
 }
 
-/// As a strategy says it: a task is drawn during a kernel of 4 ms, the host joins it, and gives the
-/// device a kernel of 2 ms.
+/// The program of a strategy: a task is drawn during a kernel of 4 ms, the host joins it, and gives
+/// the device a kernel of 2 ms.
 Program recorded(std::int64_t items, int threads) {
   Recorder rt({});
   rt.phase({Stage::forward, 0});

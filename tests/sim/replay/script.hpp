@@ -57,7 +57,7 @@ class Script {
   void broadcast(Lane lane, const Group& group, int root, double bytes) {
     call(lane, group, {CollectiveKind::broadcast, 1, 0, root, -1, bytes, bytes});
   }
-  /// Everybody sends so many bytes to each other.
+  /// Every rank sends this many bytes to each other rank.
   void all_to_all(Lane lane, const Group& group, double bytes) {
     call(lane, group, {CollectiveKind::all_to_all, 1, 0, -1, -1, bytes, bytes});
   }
@@ -79,7 +79,7 @@ class Script {
   void sync(Lane lane) {
     schedule_.host.push_back({HostItem::Type::sync, lane, position(lane), schedule_.issued});
   }
-  /// From here on so many device bytes are in use.
+  /// From here on this many device bytes are in use.
   void hold(std::int64_t bytes) {
     schedule_.host.push_back({HostItem::Type::memory, Lane::compute,
                               static_cast<std::uint32_t>(schedule_.device_bytes.size()),
@@ -178,7 +178,7 @@ inline std::vector<double> on_both_engines(
   return simgrid;
 }
 
-/// What the epoch of a rank was spent on: inside its server, between servers, all of it.
+/// The parts of the epoch of a rank: inside its server, between servers, all of it.
 inline std::vector<double> breakdown_of(const Simulation& simulation, int rank) {
   return on_both_engines(simulation, [&](Traffic& traffic, Interconnect& network) {
     const EpochCost cost =

@@ -27,7 +27,8 @@ StarCluster servers(int count) {
   return star;
 }
 
-/// The first rank pulls or pushes so many rows of the second, which takes so long to serve them.
+/// The first rank pulls or pushes this many rows of the second, which takes this long to serve
+/// them.
 std::vector<PricedProgram> one_access(double rows, double seconds, bool adds, int busy_threads) {
   Script asks, owns;
   asks.access(Lane::store, kPair, {0, rows}, seconds, adds);
@@ -46,7 +47,8 @@ TEST(Stores, AnswerWhileTheirOwnerComputesForASecond) {
 }
 
 TEST(Stores, TakeCoresOfKernelsWhereTheDeviceIsTheMachine) {
-  // The owner's kernel has both cores; with the thread that serves three threads want them.
+  // The owner's kernel has both cores; together with the thread that serves, three threads want
+  // them.
   StarCluster machines;
   machines.servers = 2;
   machines.devices_per_server = 1;
@@ -119,8 +121,8 @@ TEST(Stores, HaveOneThreadThatServesOneAfterTheOther) {
 }
 
 TEST(Stores, SendWhatIsGatheredWhileTheyGatherTheRest) {
-  // Ten pieces of 512 KiB. Where the wire is slower it waits for the first piece; where gathering
-  // is slower, the last piece is still to be sent.
+  // Ten pieces of 512 KiB. If the wire is slower, it waits for the first piece; if gathering is
+  // slower, the last piece is still to be sent.
   const double rows = 10 * 1024, piece = 524288e-9, request = kHop + 4 * rows / 1e9;
   const auto pull = [&](double seconds) {
     return seconds_of(simulation_of(servers(2).make(), one_access(rows, seconds, false, 0))).at(0);

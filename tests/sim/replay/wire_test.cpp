@@ -1,4 +1,4 @@
-// What travels between a program and its simulator comes back as it was, or not at all.
+// Messages between a program and its simulator come back as they were, or not at all.
 #include "sim/replay/wire.hpp"
 
 #include <gtest/gtest.h>

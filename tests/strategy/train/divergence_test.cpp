@@ -14,7 +14,7 @@ namespace {
 using testing::make_problem;
 using testing::random_dataset;
 
-/// What came of a training, and the checkpoints that it kept, one after every epoch.
+/// The outcome of a training, and the checkpoints that it kept, one after every epoch.
 struct Trained {
   Outcome outcome;
   std::vector<Checkpoint> kept;

@@ -52,8 +52,8 @@ Sent sent_with(std::int64_t bucket_bytes) {
   return sent_by(record_training(*make_strategy(p), p, 1, {}).front());
 }
 
-// W1 12·20, b1 20, W2 20·20, b2 20, W3 20·4, b3 4. Of a layer all are there when its backward pass
-// ends.
+// W1 12·20, b1 20, W2 20·20, b2 20, W3 20·4, b3 4. All gradients of a layer are there when its
+// backward pass ends.
 TEST(GradientBuckets, TakeWholeParametersFromTheLastOneDown) {
   using Floats = std::vector<std::int64_t>;
 

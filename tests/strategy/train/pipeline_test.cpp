@@ -83,9 +83,8 @@ std::int64_t most_of(const std::vector<Program>& programs, Space space) {
   return most;
 }
 
-/// As the allocator counts it, however late a lane is: what is recorded, and never more than the
-/// largest batches would take. Where batches are as large as they can be, that is no more than twice
-/// as much.
+/// The allocator counts what is recorded, however late a lane is, and never more than the largest
+/// batches would take. If batches are as large as they can be, that is no more than twice as much.
 TEST(Pipeline, MemoryIsWhatWasPlannedAndWithinItsBound) {
   for (const bool whole : {false, true})
     for (const StagesAhead& ahead : capacities()) {

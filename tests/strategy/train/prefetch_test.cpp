@@ -228,7 +228,7 @@ TEST(Prefetch, TheNextStructureIsPreparedWhileAStepComputes) {
 
   const Outcome run = execute_on_threads(TrainingBody(strategy, p), watched(), {});
 
-  // By step: the task that prepares it, and its computation.
+  // For each step: the task that prepares it, and its computation.
   std::vector<Span> prepared;
   std::vector<std::vector<Span>> computed(1);
   for (const Span& span : run.ranks[0].timeline.spans) {

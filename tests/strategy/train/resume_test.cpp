@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(All, Resumed, ::testing::ValuesIn(testing::all_strategi
 INSTANTIATE_TEST_SUITE_P(Local, Resumed, ::testing::ValuesIn(testing::local_model_strategies()),
                          kNameOf);
 
-/// The weights do not know how many ranks there were.
+/// The weights serve any strategy and any number of ranks.
 TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
   const auto data = random_dataset(60, 300, 12, 4, true);
   Problem problem = make_problem(data, 4, "full_graph");
