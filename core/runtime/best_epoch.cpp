@@ -1,6 +1,7 @@
 #include "core/runtime/best_epoch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/runtime/body.hpp"
 
@@ -15,7 +16,7 @@ bool note_epoch(std::optional<BestSoFar>& best, const EpochReport& report, BestB
   bool is_best = !best || accuracy > before.highest;
   bool as_good = is_best;
   if (by == BestBy::accuracy_and_loss) {
-    if (!report.validation_loss) return false;
+    if (!report.validation_loss || !std::isfinite(*report.validation_loss)) return false;
     const double loss = *report.validation_loss;
     now.lowest_loss = std::min(before.lowest_loss, loss);
     const bool in_accuracy = accuracy >= before.highest, in_loss = loss <= before.lowest_loss;
