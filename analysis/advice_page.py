@@ -1,4 +1,4 @@
-"""The page of what orrery advise said: the fastest plans with their intervals, and what would change them."""
+"""The page of an answer of orrery advise: the fastest plans with their intervals, and questions that change them."""
 
 import json
 from pathlib import Path
@@ -9,17 +9,18 @@ import plain_text
 import result_folder
 import svg
 import units
+import whole_file
 
 REASONS = 12  # refused plans that are shown at once
 
 
 class Advice:
-    """advice.json of a folder that orrery advise --out wrote."""
+    """The advice.json of a folder that orrery advise --out wrote."""
 
     def __init__(self, folder):
         file = Path(folder) / "advice.json"
         try:
-            self.told = plain_text.in_one_line(json.loads(file.read_text()))
+            self.told = plain_text.in_one_line(json.loads(whole_file.read(file)))
             self.answers, self.name = self.told["answers"], self.told["name"]
         except OSError as error:
             raise result_folder.ResultError(f"{file}: cannot be read: {error.strerror}") from error
@@ -51,7 +52,7 @@ def with_interval(plan):
 
 
 def ends(plan):
-    """The interval; of a plan without one its time."""
+    """The interval, or the time of a plan without one."""
     interval = plan["interval"]
     return ((interval["low_seconds"], interval["high_seconds"]) if interval
             else (plan["epoch_seconds"], plan["epoch_seconds"]))
@@ -103,7 +104,7 @@ def answer_section(answer, folded):
     if others:
         content.append(plans_table("Plans that learn something else", others))
     content.append(page.paragraph(
-        f"Of {answer['plans']} plans closed forms ruled out {answer['ruled_out_by_counts']}, "
+        f"{answer['plans']} plans were looked at: closed forms ruled out {answer['ruled_out_by_counts']}, "
         f"{answer['ruled_out']} compute for longer than the fastest take, {answer['replayed']} were replayed, "
         f"{len(answer['refused'])} cannot be carried out, {answer['not_tried']} were not tried."))
     if answer["refused"]:

@@ -1,4 +1,4 @@
-"""The picture of `orrery caches --svg`: what a cache has of the rows that are asked for, over its size."""
+"""The picture of `orrery caches --svg`: the share of requested rows that a cache has, over its size."""
 
 import math
 import sys
@@ -18,7 +18,7 @@ MOST = (colours.SOFT_INK.light, "1 4")
 
 
 def draw(told):
-    """The SVG of what `orrery caches --json` tells."""
+    """The SVG of the output of `orrery caches --json`."""
     asked = told["requested_rows"] or 1
     sizes = [size["bytes_per_rank"] for size in told["sizes"]]
     shares = [size["share"] for size in told["sizes"]]
@@ -39,7 +39,7 @@ def draw(told):
         y = y_of(asked * i / 5)
         parts += [svg.tag("line", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y, stroke="#d5dae0"),
                   svg.label(LEFT - 8, y + 4, f"{20 * i} %", 12, "end")]
-    taken = -math.inf  # where the last number ends: others stand apart from it
+    taken = -math.inf  # the end of the last number: others keep away from it
     for share, size in zip(shares, sizes):
         words, x = units.bytes_(size), x_of(share)
         half = svg.width_of(words, 12) / 2

@@ -31,7 +31,7 @@ def numbers(caption, header, rows, words=()):
 
 
 def track(parts, height=ROW, hidden=True):
-    """A drawing over the whole width that is left."""
+    """A drawing over the whole remaining width."""
     return svg.tag("svg", "".join(parts) or " ", height=height,
                    aria_hidden="true" if hidden else None)
 
@@ -45,7 +45,7 @@ def grid(ticks, whole, height=ROW):
 
 
 def axis(ticks, whole, unit):
-    """The numbers below rows that share a scale; every second one leaves a narrow screen."""
+    """The numbers below rows that share a scale; a narrow screen shows every second one."""
     parts = []
     for i, at in enumerate(ticks):
         anchor = "start" if i == 0 else "end" if at > 0.97 * whole else "middle"

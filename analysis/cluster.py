@@ -31,7 +31,7 @@ def box(x, y, width, height, fill, stroke="#555"):
 
 
 def node_box(layout, name, rank):
-    """rank: of a device; of others None."""
+    """rank: that of a device; None for other nodes."""
     x, y = layout.at[name]
     shown = name.split("/", 1)[-1]
     parts = [box(x, y, BOX_WIDTH, BOX_HEIGHT, FILLS[layout.kind[name]])]
@@ -64,7 +64,7 @@ def link_line(layout, link, colour):
 
 
 def group_lines(layout, group, colours):
-    """One for every switch that its servers hang on, as wide as the links of one server."""
+    """A line to every switch that its servers are linked to, as wide as the links of one server."""
     for switch, links in group.uplinks.items():
         x, y = layout.at[switch]
         path = f"M {group.x:.1f} {group.y:.1f} V {layout.top - 4:.1f} L {x:.1f} {y:.1f}"
@@ -137,8 +137,7 @@ def device_words(devices):
 
 
 def host_words(cluster):
-    """What the file says of the host of a server; of a machine that is a device only the cores are
-    news."""
+    """The host of a server as the file describes it; if the machine is a device, only the cores are new."""
     words = []
     if "host_cores" in cluster:
         words.append(counted(cluster["host_cores"], "core"))
@@ -154,7 +153,7 @@ def host_words(cluster):
 
 
 def draw(cluster):
-    """The SVG of a cluster as `orrery cluster show --json` tells it."""
+    """The SVG of the output of `orrery cluster show --json`."""
     layout = Layout(cluster)
     width = max(layout.right + MARGIN, NARROWEST)
     by_type = {}

@@ -1,7 +1,7 @@
 """Where everything stands in the drawing of a cluster: servers side by side, the network above.
 
-All lengths are pixels. Of a cluster with many devices the first server is drawn whole, and of the
-others those in a run that hang on the same switches are one box.
+All lengths are pixels. If a cluster has many devices, the first server is drawn whole, and consecutive other servers on
+the same switches are one box.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ PITCH, BOX_WIDTH, BOX_HEIGHT = 96, 76, 34  # of nodes
 ROW = 100  # between rows of a server and of the network
 MARGIN, GAP, TOP = 40, 24, 78  # beside everything, between servers, above the network
 GROUP_WIDTH, GROUP_HEIGHT = 150, 92
-DEVICES_DRAWN, SERVERS_DRAWN = 16, 8  # most of a cluster that is drawn whole
+DEVICES_DRAWN, SERVERS_DRAWN = 16, 8  # the largest cluster that is drawn whole
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Group:
 
 
 def spread(wishes, gap):
-    """The wishes moved apart to at least `gap`, in their order, and back around their mean."""
+    """The wished places, moved apart to at least `gap` in their order, and centred around their mean."""
     order = sorted(range(len(wishes)), key=wishes.__getitem__)
     x = list(wishes)
     for before, after in zip(order, order[1:]):
@@ -160,7 +160,7 @@ class Layout:
             first = last + 1
 
     def _place_network(self):
-        """Switches above what hangs on them."""
+        """Switches above the nodes that are linked to them."""
         for level in sorted(set(self.level.values())):
             row = [name for name in self.level if self.level[name] == level]
             wishes = [mean(self._below(name), self.right / 2) for name in row]

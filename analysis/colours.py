@@ -1,6 +1,6 @@
 """One colour for one meaning, on every page and in every figure.
 
-No colour stands alone: each has a hatch, and what is drawn with it has a label or a legend.
+No colour stands alone: each has a hatch, and every mark in it has a label or a legend.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MEMORY = Colour("#5b5f97", "#9a9fdc")
 LINK = Colour("#5a6b7b", "#8fa3b5")
 FULL_LINK = Colour("#5a6b7b", "#8fa3b5", "x")
 
-# Lines and bars that stand for runs: what they mean is in the legend of their chart.
+# Lines and bars that stand for runs; the legend of their chart explains them.
 SERIES = [
     Colour("#2f6db5", "#6aa5ea"),
     Colour("#c2311e", "#f0796a", "/"),
@@ -53,11 +53,11 @@ SERIES = [
 # A paper's numbers beside ours.
 OF_PAPER = Colour("#767f8a", "#8f99a6")
 OURS = Colour("#2f6db5", "#6aa5ea")
-FITTED = Colour("#2f6db5", "#6aa5ea", "//")  # ours where a number of this very paper was used
+FITTED = Colour("#2f6db5", "#6aa5ea", "//")  # ours, if it uses a number of this very paper
 
 
 def part(key):
-    """The colour of a part of an epoch; of one that is not known, that of waiting."""
+    """The colour of a part of an epoch; an unknown part has the colour of waiting."""
     return PARTS.get(key, PARTS["other"])
 
 

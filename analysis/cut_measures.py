@@ -16,7 +16,7 @@ def _factor(experiments, run, graph, method, parts):
 
 
 def _factors(experiments, spec):
-    """(that of the method, those of its rivals) for every combination of graph and parts. The
+    """(the method's cut, those of its rivals) for every combination of graph and parts. The
     method's run is spec["method_of"] where it is another than the rivals'."""
     own = spec.get("method_of", spec["of"])
     return [

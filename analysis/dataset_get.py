@@ -1,4 +1,4 @@
-"""orrery dataset get NAME: fetches a published data set, holds it against its checksum, converts it."""
+"""orrery dataset get NAME: fetches a published data set, compares it with its checksum, converts it."""
 
 import argparse
 import fcntl
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import plain_text
 from datasets import catalogue, converters, download
 from datasets.catalogue import GetError
 
@@ -41,7 +42,7 @@ def fetch(found, file, folder, asked):
     try:
         waiting = target.with_name(target.name + ".part")
         if file.sha256 and waiting.exists() and download.sum_of(waiting) == file.sha256:
-            download.accept(waiting, file, target)  # it waited for its checksum
+            download.accept(waiting, file, target)  # a download that waited for its checksum
             return target
         download.download(catalogue.address(found, file), file, target, timeout=asked.timeout,
                           wait=asked.wait, quiet=asked.quiet)
@@ -53,7 +54,7 @@ def fetch(found, file, folder, asked):
 
 
 def fetch_all(found, folder, asked):
-    """All files; where checksums are missing all are fetched before that is told, and all are told."""
+    """All files. If checksums are missing, all files are fetched before one message names all of these checksums."""
     files, missing = [], []
     for file in found.files:
         try:
@@ -134,10 +135,10 @@ def main():
     try:
         get(arguments())
     except GetError as error:
-        print(f"orrery: error: {error}", file=sys.stderr)
+        print(f"orrery: error: {plain_text.one_line(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\norrery: interrupted; what came so far is gone on with by the next start", file=sys.stderr)
+        print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)
         return 130
     return 0
 

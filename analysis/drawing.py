@@ -1,4 +1,4 @@
-"""How the program has a drawing made: JSON on standard input, one SVG file out."""
+"""Makes a drawing for the program: JSON on standard input, one SVG file out."""
 
 import json
 import sys
@@ -8,11 +8,11 @@ import whole_file
 
 
 def main(draw):
-    """Draws what standard input tells into the file that is the only argument."""
+    """Draws the description on standard input into the file that is the only argument."""
     file = Path(sys.argv[1])
     try:
         whole_file.write(file, draw(json.load(sys.stdin.buffer)))
     except OSError as error:
-        print(f"{file}: cannot be written: {error.strerror}")  # which the program tells
+        print(f"{file}: cannot be written: {error.strerror}")  # the program reports it
         return 1
     return 0

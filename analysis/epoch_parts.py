@@ -1,6 +1,6 @@
 """The parts of an epoch: their keys in a result, and the words for them.
 
-A result says them itself ("epoch_parts"), as core/runtime/epoch_parts.hpp has them.
+A result has them in "epoch_parts", from core/runtime/epoch_parts.hpp.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class Part:
 
     @property
     def title(self):
-        """The words where nothing else says that it is communication."""
+        """The words to use if nothing else says that it is communication."""
         return f"communication: {self.words}" if self.communication else self.words
 
     @property
     def css(self):
-        """The class of what is drawn of it."""
+        """The class of its marks in drawings."""
         return f"part-{self.key}" if self.key in colours.PARTS else "part-other"
 
 
@@ -55,5 +55,5 @@ def exposed(result):
 
 
 def present(parts, breakdowns):
-    """Those of the parts that took time in one of these breakdowns."""
+    """The parts that took time in one of these breakdowns."""
     return [part for part in parts if any(one.get(part.key, 0) > 0 for one in breakdowns)]

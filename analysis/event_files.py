@@ -14,7 +14,7 @@ def main():
     writer = None
     for line in sys.stdin:
         epoch = json.loads(line)
-        if writer is None:  # what a start that was killed wrote behind its checkpoint does not count
+        if writer is None:  # lines that a killed start wrote after its checkpoint do not count
             writer = SummaryWriter(sys.argv[1], purge_step=epoch["epoch"], flush_secs=5)
         for key, tag in TAGS.items():
             if epoch.get(key) is not None:
@@ -29,4 +29,4 @@ if __name__ == "__main__":
     except OSError as error:
         sys.exit(f"event files cannot be written: {error}")
     except KeyboardInterrupt:
-        pass  # the run says so
+        pass  # the run reports the failure

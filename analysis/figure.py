@@ -48,7 +48,7 @@ def print_list(found):
 
 
 def _in_words(text):
-    """With the papers' words for kinds of operations."""
+    """Replaces kinds of operations by the papers' words."""
     return re.sub(r"\b(spmm|gemm)\b", lambda kind: KINDS[kind[0]], text)
 
 
@@ -94,7 +94,7 @@ def make_figure(figure, out, program, redraw, look=None):
 
 
 def record(figure, told):
-    """Keeps how close the figure came in its figure.json, for --list."""
+    """Writes the figure's errors into its figure.json, for --list."""
     file = figure.folder / "figure.json"
     reached = figure_counting.recorded(told["counted"])
     reached["date"] = datetime.now(timezone.utc).date().isoformat()
@@ -103,7 +103,7 @@ def record(figure, told):
     text, found = re.subn(r'"reached": \{[^}]*\}', lambda _: f'"reached": {json.dumps(reached)}',
                           file.read_text())
     if found != 1:
-        raise FigureError(f"{file}: holds no reached on a line of its own")
+        raise FigureError(f"{file}: has no single entry \"reached\" that could be replaced")
     whole_file.write(file, text)
 
 
@@ -134,8 +134,8 @@ def make_one(asked):
 
 
 def make_all(asked):
-    """Every figure below --out; the page is written again after each. Those that were made before
-    are not run again."""
+    """Every figure below --out; the page is written again after each. Figures that were made before are not run
+    again."""
     found, out = listing(), asked.out or Path("results/figures")
     made, failed = {}, {}
     for figure in found:
@@ -181,7 +181,7 @@ def main():
         else:
             make_one(asked)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line, however often
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line, even if it occurs several times
         print("orrery: interrupted", file=sys.stderr)
         return 130
     except FigureError as error:

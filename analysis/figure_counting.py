@@ -1,9 +1,9 @@
-"""How the cells of a figure are counted: which agree, and how far off the others are.
+"""How the cells of a figure are counted: which cells agree, and how far the others are off.
 
 A cell is a row with something of the paper that is no aside. It
   agrees    where it says the same (fits, out of memory, a statement), or its number lies within
             AGREES_WITHIN of the paper's;
-  is off    where its number lies further away;
+  is off if its number lies further away;
   differs   where it says something else: out of memory where the paper has a number, a number
             where the paper ran out of memory, another statement, or a ratio on the other side of 1
             (another winner). It counts as 100 %, or as its error where that is more.
@@ -17,7 +17,7 @@ from statistics import mean
 import units
 
 AGREES_WITHIN = 0.15
-FAILED = 1.0  # the error of a cell that differs, at least
+FAILED = 1.0  # the least error of a cell that differs
 
 
 def is_number(value):
@@ -25,8 +25,7 @@ def is_number(value):
 
 
 def error_of(paper, ours):
-    """(ours - paper) / paper; to the nearer end of a range, 0 inside it; None where one of the two
-    is no number."""
+    """(ours - paper) / paper; to the nearer end of a range, 0 inside it; None if one of the two is no number."""
     if not is_number(ours):
         return None
     if isinstance(paper, list):
@@ -37,13 +36,13 @@ def error_of(paper, ours):
 
 
 def other_winner(paper, ours):
-    """Whether two ratios lie on different sides of 1; of a range all of it."""
+    """Whether two ratios lie on different sides of 1; a range must do so as a whole."""
     ends = paper if isinstance(paper, list) else [paper]
     return all((end - 1) * (ours - 1) < 0 for end in ends)
 
 
 def verdict_of(told, ours):
-    """"agrees", "off" or "differs" of a row of figure.json; None where the paper says nothing."""
+    """"agrees", "off" or "differs" for a row of figure.json; None if the paper says nothing."""
     paper = told["paper"]
     if isinstance(paper, bool):
         return "agrees" if ours is paper else "differs"

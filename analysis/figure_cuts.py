@@ -1,8 +1,8 @@
 """Runs of a figure that cut graphs: `orrery partition` for every graph, method and number of parts.
 
-Each cut leaves a file, written beside and renamed, so that a figure that was killed goes on with
-what is missing. A cut counts as done when its file has the same settings; a new version of the
-program does not count: remove the folder to cut again.
+Each cut leaves a file, written beside and renamed, so that a killed figure goes on with the missing cuts. A cut counts
+as done when its file has the same settings; a new version of the program does not count: remove the folder to cut
+again.
 """
 
 import csv
@@ -39,7 +39,7 @@ def combinations(run):
 
 
 def settings_of(run, cut):
-    """The --set options of a cut: those of all, of its graph, and of its method."""
+    """The --set options of a cut: those for all cuts, for its graph, and for its method."""
     settings = dict(run.get("set", {}))
     if not run.get("stream"):
         settings |= run.get("set_for", {}).get(cut["graph"], {})
@@ -87,7 +87,7 @@ def file_of(folder, cut):
 
 
 def make(program, run, folder):
-    """Cuts what is not there yet."""
+    """Makes the missing cuts."""
     for cut in combinations(run):
         settings = settings_of(run, cut)
         known = _read(file_of(folder, cut))

@@ -1,4 +1,4 @@
-"""figure.json: what a paper's figure shows, which experiments answer it, and how both compare.
+"""figure.json describes a paper's figure: what it shows, the experiments that repeat it, and how both compare.
 
 Keys
   title, source, shows   words: what it is, where it stands in the paper, what the paper says by it
@@ -78,11 +78,11 @@ class Figure:
         return self.told["runs"][run].get("title", run)
 
     def says(self):
-        """The sentence on what it shows."""
+        """A sentence that says what the figure shows."""
         return f"{'This shows' if self.told.get('own') else 'The paper says'}: {self.told['shows']}"
 
     def role_of(self, row):
-        """One of ROLES: "predicted" where no number of the paper set anything behind it."""
+        """One of ROLES: "predicted" if no number of the paper was used for it."""
         if row.get("role") == "aside":
             return "aside"
         roles = {c["role"] for c in self.told["constants"]
@@ -150,7 +150,7 @@ def _check_row(file, told, i):
     for key in row.keys() - _ROW_ALLOWED:
         _complain(file, f"rows[{i}]: unknown key {key}")
     if row.get("role", "aside") != "aside":
-        _complain(file, f"rows[{i}].role: {row['role']}, allowed: aside; constants say the others")
+        _complain(file, f"rows[{i}].role: {row['role']}, allowed: aside; the other roles follow from constants")
     compared = row["paper"] is not None or row.get("paper_says") == "out of memory"
     if "role" in row and row["paper"] is not None and "note" not in row:
         _complain(file, f"rows[{i}]: is an aside with a number of the paper and needs a note: why")

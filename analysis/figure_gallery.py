@@ -90,7 +90,7 @@ def _section(figure, told, failure):
 
 def write(out, figures, made, failed):
     """Writes out/index.html: the table as last recorded, then every figure with its picture and
-    table. `made` has what make_figure() told by name, `failed` why others were not made. Returns
+    table. `made` has the outcomes of make_figure() by name, `failed` the reasons why others were not made. Returns
     the file."""
     content = [page.paragraph(f"{len(made)} of {len(figures)} figures are drawn here."),
                _table(figures), *map(page.paragraph, LIST_LEGEND)]

@@ -1,6 +1,6 @@
 """Runs of a figure that infer: `orrery infer` for every cell that the run lists.
 
-A cell is what --set says besides the run's own "set". Each leaves a result folder; one whose
+A cell is the --set options besides the run's own "set". Each leaves a result folder; one whose
 resolved settings are known already is not run again.
 """
 
@@ -29,7 +29,7 @@ def _command(program, file, settings, folder):
 
 
 def make(program, file, run, folder):
-    """Infers what is not there yet, with these settings of this file."""
+    """Infers the missing cells, with these settings of this file."""
     for cell in run["infer"]:
         out = folder_of(folder, cell)
         words = _command(program, file, settings_of(run, cell), out)
@@ -48,8 +48,8 @@ def make(program, file, run, folder):
 
 
 def _as_run(folder):
-    """The result with what pictures and tables ask a training for, each stage by its name, and all
-    layers together."""
+    """The result with the keys that pictures and tables read from a training, each stage by its name, and all layers
+    together."""
     try:
         result = json.loads((folder / "result.json").read_text())
         config = json.loads((folder / "config.json").read_text())

@@ -44,7 +44,7 @@ def _said(value, says):
 
 
 def error_in_words(row):
-    """"+12.3 %", "inside" a range, "agrees" or "DIFFERS"; both of a number that differs."""
+    """"+12.3 %", "inside" a range, "agrees" or "DIFFERS"; a number that differs has both."""
     if isinstance(row["paper"], list) and row["error"] == 0:
         return "inside"
     number = units.signed_percent(row["error"]) if row["error"] is not None else ""
@@ -80,8 +80,8 @@ def as_csv(rows):
 
 
 def results_csv(experiments):
-    """Every run behind the figure, a line each: what it was and the numbers of its result. Where
-    all of them cut graphs, the numbers of cuts."""
+    """Every run behind the figure, a line each: what it was and the numbers of its result. If all of them cut graphs,
+    the numbers of cuts."""
     told = experiments.figure.told["runs"]
     if all("cuts" in run for run in told.values()):
         return figure_cuts.results_csv(experiments.results)

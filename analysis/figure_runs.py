@@ -18,7 +18,7 @@ FIT_TOLERANCE = 1e-3
 
 
 def dotted(config, key):
-    """config["a"]["b"] for "a.b"; None where it is not there."""
+    """config["a"]["b"] for "a.b"; None if it is not there."""
     for word in key.split("."):
         config = config.get(word) if isinstance(config, dict) else None
     return config
@@ -40,7 +40,7 @@ class Experiments:
         self.figure, self.out, self.program = figure, Path(out), program
         self.factors = {}  # run: {kind: factor}
         self.stand_ins = {}  # run: data set that was not there
-        self.plans = {}  # words of a command: what it said
+        self.plans = {}  # words of a command: its output
         self.results = {}  # run: list of Run
 
     # --- running
@@ -80,8 +80,8 @@ class Experiments:
         return self.figure.folder / run["file"]
 
     def _start(self, name, settings, folder, anew=False):
-        """Every combination of the file with these settings; the results in `folder`, where a sweep
-        of the same settings goes on unless `anew`."""
+        """Every combination of the file with these settings; the results in `folder`, in which a sweep of the same
+        settings goes on unless `anew`."""
         resumes = self.figure.told["runs"][name].get("sweep", False) and not anew
         words = [self.program, "sweep" if resumes else "run", str(self._file(name))]
         words += ["--out", str(folder), "--json"] + ([] if resumes else ["--force"])
@@ -92,7 +92,7 @@ class Experiments:
             raise FigureError(f"{name}: {last_line(done.stderr)}")
 
     def plan(self, name, settings):
-        """What `orrery plan` says about one combination of a run."""
+        """The output of `orrery plan` for one combination of a run."""
         words = [self.program, "plan", str(self._file(name)), "--json"]
         merged = dict(self.figure.told["runs"][name].get("set", {})) | settings
         for key, value in merged.items():
@@ -119,8 +119,8 @@ class Experiments:
 
     def _fit(self, name, fit, settings):
         """The factor on one kind of operation with which the cell takes the paper's seconds. The
-        rest of the cell's time stays as the profile has it; a few steps, because what the host
-        issues meanwhile need not shift alike."""
+        rest of the cell's time stays as the profile has it; a few steps are needed, because the host's work need not
+        shift alike."""
         target = next(r["paper"] for r in self.figure.told["rows"] if r["label"] == fit["row"])
         kind, factor = fit["kind"], 1.0
         for _ in range(FIT_STEPS):
@@ -171,7 +171,7 @@ class Experiments:
 
 
 def value_at(run, key):
-    """A key of the run's experiment; from its label where it left no resolved file."""
+    """A key of the run's experiment, or of its label if it left no resolved file."""
     if run.config:
         return dotted(run.config, key)
     for part in run.result.get("label", "").split(", "):

@@ -16,5 +16,5 @@ if __name__ == "__main__":
     try:
         import_set(Path(told["from"]), Path(told["vertices"]) if told["vertices"] else None, Path(told["to"]))
     except (ImportProblem, OSError, MemoryError) as error:
-        print(plain_text.one_line(str(error)))  # which the program tells
+        print(plain_text.one_line(str(error)))  # the program reports it
         sys.exit(1)

@@ -6,8 +6,8 @@ from figure_file import FigureError
 
 
 def stage_seconds(experiments, spec):
-    """Seconds of one stage, such as "layer 1", of the inference at `at`; of several, "features, layer 1",
-    their sum."""
+    """Seconds of one stage, such as "layer 1", of the inference at `at`; for several, "features, layer 1", their
+    sum."""
     result = experiments.pick(spec["of"], spec.get("at", {})).result
     sum_of_all = 0
     for stage in spec["stage"].split(", "):

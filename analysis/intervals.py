@@ -6,13 +6,13 @@ DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie with
 
 
 def half_width(result):
-    """Relative, of the epoch of a result; None where it has no interval."""
+    """The relative interval of a result's epoch; None if it has none."""
     interval = result.get("interval")
     return interval["half_width"] if interval else None
 
 
 def half_width_of_ratio(one, other):
-    """Relative, of one epoch over the other: errors that both have are none. None as above."""
+    """The relative interval of one epoch over the other: errors that both have cancel out. None as above."""
     if not one.get("interval") or not other.get("interval"):
         return None
     a, b = one["interval"]["causes"], other["interval"]["causes"]

@@ -9,8 +9,8 @@ import trace
 import units
 
 LANE = 16  # pixels
-MOST_RANKS = 8  # of more, the first ones and the slowest are shown
-FINEST = 1 / 1600  # of the epoch: what is shorter cannot be told apart
+MOST_RANKS = 8  # if there are more, the first ones and the slowest are shown
+FINEST = 1 / 1600  # of the epoch: shorter marks cannot be told apart
 KINDS = {"spmm": "sparse", "gemm": "dense"}  # computation that has a colour of its own
 COMPUTATION = {"sparse": "sparse products", "dense": "dense products",
                "computing": "other computation"}
@@ -114,7 +114,7 @@ def shown_ranks(run, ranks):
 
 
 def typical(run, kept):
-    """The kept epoch that took closest to the median, and its seconds (None: not known)."""
+    """The kept epoch whose seconds are closest to the median, and these seconds (None: not known)."""
     seconds = {e["epoch"]: e["seconds"] for e in run.epochs
                if e["epoch"] in kept and e.get("seconds") is not None}
     median = run.result.get("epoch_seconds")
@@ -153,8 +153,8 @@ def sections(run):
 
 
 def _window(timelines):
-    """Begin and end of what is drawn: the epoch where memory changes in it, else all up to its end,
-    because what is allocated once is allocated before the first epoch."""
+    """Begin and end of the drawing: the epoch, if memory changes in it; else all up to its end, because tensors that
+    are allocated once are allocated before the first epoch."""
     begin, end = min(t.begin for t in timelines), max(t.end for t in timelines)
     changes = any(begin < at <= end for t in timelines for at, _ in t.memory)
     return (begin if changes else 0.0), end

@@ -17,12 +17,12 @@ class Limit:
 
 
 def capacity(result):
-    """Device memory of a rank in bytes, or None where it is unlimited or unknown."""
+    """Device memory of a rank in bytes; None if it is unlimited or unknown."""
     return result.get("device_bytes")
 
 
 def limit_of(result):
-    """The Limit of a run; None where its result has none."""
+    """The Limit of a run; None if its result has none."""
     told = result.get("limited_by")
     return Limit(told["part"], told["share"], told["sentence"]) if told else None
 
@@ -40,7 +40,7 @@ def _shares(result):
 
 def limit_of_alike(results):
     """One sentence for runs that differ in their seed alone: the part whose share of the epoch has
-    the largest median, with the range of that share. None where no run has a breakdown."""
+    the largest median, with the range of that share. None if no run has a breakdown."""
     shares = [_shares(result) for result in results if result.get("breakdown")]
     if not shares:
         return None

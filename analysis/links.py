@@ -1,4 +1,4 @@
-"""The data moved, over which links, by which algorithms."""
+"""The moved data, by links and by algorithms."""
 
 import charts
 import page
@@ -28,7 +28,7 @@ def section(run):
 
 
 def by_type(links):
-    """Links of one type together: (type, links, bytes, mean and largest utilisation)."""
+    """Sums over the links of each type: (type, links, bytes, mean and largest utilisation)."""
     types = {}
     for link in links:
         types.setdefault(link["type"], []).append(link)

@@ -96,15 +96,14 @@ def ratio(experiments, spec):
 
 
 def percent_below(experiments, spec):
-    """How far spec["of"] lies below spec["over"], in percent of it: what part of an epoch is gone
-    where something costs nothing."""
+    """How far spec["of"] lies below spec["over"], in percent of it: the part of an epoch that is saved if something
+    costs nothing."""
     share = ratio(experiments, spec)
     return None if share is None else 100 * (1 - share)
 
 
 def result_number(experiments, spec):
-    """A number of the result by its keys, "peak_by_class.tape", divided by spec["unit"]; of a list
-    the largest."""
+    """A number of the result by its keys, "peak_by_class.tape", divided by spec["unit"]; the largest of a list."""
     run = _run(experiments, spec)
     if run.out_of_memory:
         return None
@@ -121,9 +120,9 @@ def setting(experiments, spec):
 
 def break_even(experiments, spec):
     """The value of a swept key at which spec["of"] takes as long as spec["over"], both at
-    spec["at"], between its neighbours on logarithmic scales; times spec["times"]; None where one is
-    always faster. spec["end"]: "low" or "high", where it is if the ratio of the two is as much as its
-    90 % interval below or above what was simulated."""
+    spec["at"], between its neighbours on logarithmic scales; times spec["times"]; None if one is always faster.
+    spec["end"]: "low" or "high", where it is if the ratio of the two is as much as its 90 % interval below or above
+    what was simulated."""
     key, before = spec["key"], None
     shift = {"low": -1, "high": 1}.get(spec.get("end"), 0)
     for value in sorted({value_at(run, key) for run in experiments.results[spec["of"]]}):
@@ -158,8 +157,8 @@ def received_in_layer(experiments, spec):
 
 
 def rows_that_pass_by(experiments, spec):
-    """In closed form: bytes that all ranks receive where the rows of all vertices pass by every
-    rank but their owner's spec["times"] times."""
+    """A closed form: the bytes that all ranks receive if the rows of all vertices travel to every rank but their owner,
+    spec["times"] times."""
     return spec["times"] * (spec["ranks"] - 1) * spec["vertices"] * 4 * spec["columns"]
 
 
@@ -196,7 +195,7 @@ def largest_that_fits(experiments, spec):
 
 
 def speedup(experiments, name, at, base):
-    """Times faster than the base cell, None where either did not fit."""
+    """The factor by which it is faster than the base cell; None if either did not fit."""
     own, one = experiments.pick(name, at).result, experiments.pick(name, base).result
     if own["epoch_seconds"] is None or one["epoch_seconds"] is None:
         return None
@@ -261,7 +260,7 @@ def epochs_to(experiments, spec):
 
 
 def seconds_to(experiments, spec):
-    """Those of epochs_to(), of as many seconds each as an epoch of the run spec["seconds_of"]."""
+    """The epochs of epochs_to(), in seconds of an epoch of the run spec["seconds_of"]."""
     epochs = epochs_to(experiments, spec)
     each = epoch_seconds(experiments, spec["seconds_of"])
     return None if epochs is None or each is None else epochs * each
@@ -308,13 +307,13 @@ MEASURES = {f.__name__: f for f in (
 
 
 def nothing_means(spec):
-    """In words, where value_of() is None."""
+    """The words to print if value_of() is None."""
     never = ("break_even", "first_above", "epochs_to", "seconds_to")
     return "never" if spec["measure"] in never else "out of memory"
 
 
 def value_of(experiments, spec):
-    """Errors: FigureError for a measure that there is not."""
+    """Errors: FigureError for an unknown measure."""
     if spec["measure"] not in MEASURES:
         known = ", ".join(sorted(MEASURES))
         raise FigureError(f"unknown measure {spec['measure']}; known: {known}")

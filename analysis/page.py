@@ -125,7 +125,7 @@ class Section:
 
 
 def section(title, *content, **told):
-    """None where there is nothing to show."""
+    """None if there is nothing to show."""
     content = [one for one in content if one]
     return Section(title, content, **told) if content else None
 
@@ -142,7 +142,7 @@ def _render(one, level, under=""):
 
 
 def table(caption, header, rows, words=()):
-    """Cells are text, or ("html", markup) where they hold a link. The first cell of a row names it;
+    """Cells are text, or ("html", markup) if they hold a link. The first cell of a row names it;
     `words`: the numbers of further columns that hold words."""
     cell = lambda c: c[1] if isinstance(c, tuple) else escape(str(c))
     long = {i for i in words if any(len(str(row[i])) > LONG_WORDS for row in rows)}
@@ -156,7 +156,7 @@ def table(caption, header, rows, words=()):
 
 
 def framed(caption, inner):
-    """A table that is moved sideways where it is wider than the page, below words that stay."""
+    """A table that can be moved sideways if it is wider than the page, below words that stay."""
     return (f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
             f"<caption><span>{escape(caption)}</span></caption>{inner}</table></div>")
 

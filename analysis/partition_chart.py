@@ -11,7 +11,7 @@ NOTE = ["Replication factor: vertices held with complete neighbourhoods / vertic
 
 
 def draw(compared):
-    """The SVG of a comparison as `orrery partition --compare all --json` tells it."""
+    """The SVG of the output of `orrery partition --compare all --json`."""
     rows = sorted(compared["rows"], key=lambda row: row["replication_factor"])
     longest = max([1.0] + [row["replication_factor"] for row in rows])
     title = f"{compared['name']} in {compared['parts']} parts"

@@ -1,4 +1,5 @@
-"""Texts from files in one line that steers no terminal, as core/terminal/plain_text.hpp writes them."""
+"""Texts from files in one line without control characters for terminals, as core/terminal/plain_text.hpp writes
+them."""
 
 import unicodedata
 

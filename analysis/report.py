@@ -57,10 +57,10 @@ def tell(found, out, as_json):
 
 
 def unexpected(folder, error):
-    """One line about files that are JSON, but not as a run writes them."""
+    """One line about files that are JSON but not a run's result."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     said = plain_text.one_line(f"{type(error).__name__}: {error}")[:200]
-    return (f"{folder}: holds a result that no run of this version wrote so ({said}; "
+    return (f"{folder}: holds a result that no run of this version can have written ({said}; "
             f"{Path(frame.filename).name}, line {frame.lineno})")
 
 
@@ -81,7 +81,7 @@ def main():
             RecursionError, TypeError, ValueError) as error:
         known = isinstance(error, (result_folder.ResultError, OSError))
         print(f"orrery: error: {error if known else unexpected(folder, error)}", file=sys.stderr)
-        # What is left to print would be tried again at the end, and fail with a status of Python's own.
+        # Python would try again to print the rest at the end, and fail with a status of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     return 0

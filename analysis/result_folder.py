@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import plain_text
+import whole_file
 
 
 class ResultError(Exception):
@@ -31,7 +32,7 @@ class Run:
 
     @property
     def interrupted(self):
-        """"after 12 of 100 epochs" where training was interrupted, else nothing."""
+        """"after 12 of 100 epochs" if training was interrupted, else nothing."""
         if not self.result.get("interrupted"):
             return ""
         asked = (self.config.get("train") or {}).get("epochs")
@@ -40,17 +41,17 @@ class Run:
 
     @property
     def out_of_memory(self):
-        """{"tensor", "asked", "capacity"} of what did not fit, or None."""
+        """{"tensor", "asked", "capacity"} of a tensor that did not fit, or None."""
         return self.result.get("out_of_memory")
 
     @property
     def settings(self):
-        """[(key, value)] of what was swept, from the label: "seed=1, cluster.ranks=2"."""
+        """[(key, value)] of the swept keys, from the label: "seed=1, cluster.ranks=2"."""
         parts = re.split(r", (?=[A-Za-z_][\w.]*=)", self.result.get("label") or "")
         return [tuple(part.split("=", 1)) for part in parts if "=" in part]
 
     def settings_but(self, *keys):
-        """The label without these keys and what is below them."""
+        """The label without these keys and those below them."""
         kept = [(key, value) for key, value in self.settings
                 if not any(key == one or key.startswith(one + ".") for one in keys)]
         return ", ".join(f"{key}={value}" for key, value in kept)
@@ -64,7 +65,7 @@ class Run:
     @property
     def timeline(self):
         file = self.folder / "timeline.json" if self.folder else None
-        return file if file and file.exists() else None
+        return file if file and file.is_file() else None
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Sweep:
     folder: Path
     runs: list
     missing: int = 0  # combinations that were not run
-    failure: str | None = None  # why they were not; None: the sweep was interrupted
+    failure: str | None = None  # the reason; None: the sweep was interrupted
     ended: bool = True  # False: it was killed, or goes on
 
     def swept_key(self):
@@ -82,8 +83,8 @@ class Sweep:
         return next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else None
 
     def short_names(self):
-        """Names of the runs: where they differ in one key its word ("spmm_1d") or the end of the key
-        with its number ("ranks=4"), else their labels."""
+        """Names of the runs. If they differ in one key: its word ("spmm_1d"), or the end of the key with its number
+        ("ranks=4"). Otherwise their labels."""
         key = self.swept_key()
         if not key:
             return [run.label for run in self.runs]
@@ -94,7 +95,7 @@ class Sweep:
 
 def _json(file):
     try:
-        return plain_text.in_one_line(json.loads(file.read_text()))
+        return plain_text.in_one_line(json.loads(whole_file.read(file)))
     except OSError as error:
         raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -106,7 +107,9 @@ def _lines(file):
         return []
     try:
         return [plain_text.in_one_line(json.loads(line))
-                for line in file.read_text().split("\n") if line]
+                for line in whole_file.read(file).split("\n") if line]
+    except OSError as error:
+        raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ResultError(f"{file}: a line is no JSON ({error})") from error
 
@@ -123,8 +126,8 @@ def read_run(folder):
 
 
 def _run_of_sweep(sweep_folder, result):
-    """A combination as sweep.json tells it, with its own folder where that is there: beside
-    sweep.json, wherever the whole folder was moved to."""
+    """A combination from sweep.json, with its own folder if that is there: beside sweep.json, wherever the whole folder
+    was moved."""
     name = Path(result["out_dir"]).name if result.get("out_dir") else ""
     own = sweep_folder / name
     if name and (own / "result.json").exists():
@@ -132,7 +135,7 @@ def _run_of_sweep(sweep_folder, result):
     return Run(result=result)
 
 
-_STAMP = r"-(\d{8}-\d{6})(?:-(\d+))?"  # what a run adds to its name: date, time, number
+_STAMP = r"-(\d{8}-\d{6})(?:-(\d+))?"  # added to a run's name: date, time, number
 
 
 def find(asked):
@@ -167,8 +170,8 @@ def read(folder):
     if (folder / "result.json").exists():
         run = read_run(folder)
         if "stages" in run.result:
-            raise ResultError(f"{folder}: holds an inference, of which orrery infer has told all; "
-                              f"its training, where it began with one, is in {folder / 'training'}")
+            raise ResultError(f"{folder}: holds an inference, which has no page: orrery infer prints all of it; "
+                              f"if it began with a training, that is in {folder / 'training'}")
         return run
     own = sorted(sub for sub in folder.iterdir() if (sub / "result.json").exists())
     if not own:

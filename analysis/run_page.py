@@ -204,8 +204,8 @@ def details(run):
 
 
 def run_content(run, in_sweep=False, whole=True):
-    """Markup and sections about the run; `in_sweep`: without what the page of a sweep says of all
-    runs; `whole`: with its timeline and curves."""
+    """Markup and sections about the run; `in_sweep`: without facts about all runs, which the page of a sweep has;
+    `whole`: with its timeline and curves."""
     if short := run.out_of_memory:
         text = (f"{short['tensor']} asked for {units.bytes_(short['asked'])} of a device of "
                 f"{units.bytes_(short['capacity'])}.")

@@ -7,7 +7,7 @@ import units
 
 
 def _pairs(run):
-    """[(cluster, what the result tells of its simulation)]."""
+    """[(cluster, the result's entry about its simulation)]."""
     return list((run.result.get("simulated_on") or {}).items())
 
 
@@ -23,8 +23,8 @@ def _limit(told):
 
 
 def section(runs, names=("",)):
-    """Epochs as measured and as simulated, in parts, with the error of the simulation where it is
-    of the same machine. names: of the runs, where there are several."""
+    """Measured and simulated epochs, in parts, with the error of the simulation if it is of the same machine. names:
+    those of the runs, if there are several."""
     told = [(run, name) for run, name in zip(runs, names) if _pairs(run)]
     if not told:
         return None

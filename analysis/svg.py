@@ -31,12 +31,12 @@ def percent(share):
 
 
 def across_line(x, height, cls="grid"):
-    """From top to bottom at a share of the width."""
+    """A line from top to bottom at a share of the width."""
     return tag("line", x1=percent(x), y1=0, x2=percent(x), y2=height, cls=cls)
 
 
 def level_line(y, cls="grid"):
-    """From left to right."""
+    """A line from left to right."""
     return tag("line", x1=0, y1=float(y), x2="100%", y2=float(y), cls=cls)
 
 
@@ -64,8 +64,8 @@ def width_of(content, size):
 
 
 def label(x, y, content, size, anchor="start", bold=False, width=None):
-    """Words in a drawing of its own, cut with an ellipsis where they are wider than `width`; the
-    whole is then shown under the mouse."""
+    """Words in a drawing of their own, cut with an ellipsis if they are wider than `width`; the mouse then shows all of
+    them."""
     shown, hint = content, ""
     if width is not None and width_of(content, size) > width:
         shown = content[: max(1, int(width / width_of("x", size)) - 1)] + "…"
@@ -86,7 +86,7 @@ def document(width, height, parts, title):
 
 
 def nice_steps(most, wanted=5):
-    """Round positions from 0 up to `most`, about so many."""
+    """About this many round positions from 0 up to `most`."""
     if most <= 0:
         return [0.0]
     magnitude = 10.0 ** math.floor(math.log10(most))
@@ -97,6 +97,6 @@ def nice_steps(most, wanted=5):
 
 
 def byte_steps(most, wanted=5):
-    """The same in round numbers of KiB, MiB, ..."""
+    """The same, in round numbers of KiB, MiB, ..."""
     unit = 1024.0 ** max(0, math.floor(math.log(most, 1024))) if most > 0 else 1.0
     return [at * unit for at in nice_steps(most / unit, wanted)]

@@ -20,7 +20,7 @@ COUNTS = ["ranks", "gpus", "servers", "ranks_per_server", "gpus_per_server"]
 
 def to_know_first(sweep):
     """Differences of the sweep from what was requested or expected, above all numbers."""
-    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are of those")
+    told = [page.warning("interrupted", f"{run.label}, {run.interrupted}; its numbers are those of the finished epochs")
             for run in sweep.runs if run.interrupted]
     if sweep.missing:
         of = f"{sweep.missing} of {sweep.missing + len(sweep.runs)} combinations were not run"
@@ -101,8 +101,7 @@ def over_seeds(sweep):
 
 
 def _but_for_ranks(run):
-    """What a run is but for its seed and its number of ranks: (words for what was swept, the rest of
-    its cluster)."""
+    """A run without its seed and its number of ranks: (words for the swept keys, the rest of its cluster)."""
     rest = {key: value for key, value in (run.config.get("cluster") or {}).items()
             if key not in COUNTS}
     words = run.settings_but("seed", *(f"cluster.{key}" for key in COUNTS))
@@ -113,8 +112,7 @@ def _but_for_ranks(run):
 
 
 def _scaling(sweep):
-    """Runs of several numbers of ranks that are else alike: [(settings, {ranks: seconds})], of runs
-    with several seeds the median."""
+    """Runs that differ in their number of ranks alone: [(settings, {ranks: seconds})], with the median over seeds."""
     groups = {}
     for run in sweep.runs:
         seconds = run.result.get("epoch_seconds")
@@ -141,7 +139,7 @@ def scaling(sweep):
                          units.percent(speed_up / ranks, 0), *([settings] if len(groups) > 1 else [])])
     most = max(ranks for _, times in groups for ranks in times)
     least = min(ranks for _, times in groups for ranks in times)
-    drawn = series[:len(colours.SERIES)]  # as many as can be told apart
+    drawn = series[:len(colours.SERIES)]  # the most that can be told apart
     marks = [f"series-{i}" for i in range(len(drawn))]
     lines = [(mark, line) for mark, (_, line) in zip(marks, drawn)]
     ideal = [("ideal", [(least, least), (most, most)])]
@@ -165,8 +163,8 @@ def scaling(sweep):
 
 
 def runs(sweep):
-    """A section for each combination. Of runs that differ in their seed alone, the first has a
-    timeline and curves; the others are as it is."""
+    """A section for each combination. If runs differ in their seed alone, the first has a timeline and curves for
+    all."""
     later = [run for _, group in alike(sweep) for run in group[1:]]
     out = []
     for i, run in enumerate(sweep.runs):

@@ -1,4 +1,4 @@
-"""How wide text may be where it is printed, as for the other commands (core/terminal)."""
+"""The width of printed text, as for the other commands (core/terminal)."""
 
 import os
 
@@ -7,8 +7,7 @@ READS_WELL = 92
 
 
 def room(stream):
-    """Columns of the terminal that a stream goes to; 0 where it goes to a file or a pipe, and lines
-    may be as long as they are."""
+    """Columns of the terminal that a stream goes to; 0 for a file or a pipe, whose lines may have any length."""
     try:
         if not stream.isatty():
             return 0
@@ -18,6 +17,5 @@ def room(stream):
 
 
 def paragraph(stream):
-    """How wide paragraphs are printed there: at most what reads well, and no wider than the
-    terminal."""
+    """The width of paragraphs: at most what reads well, and at most that of the terminal."""
     return min(room(stream) or READS_WELL, READS_WELL)

@@ -2,7 +2,7 @@
 
 import textwrap
 
-LEAST_NAME = 24  # what a name is left with before columns go below
+LEAST_NAME = 24  # the least width of a name: after that, columns go below
 
 
 def _block(table, widths, columns):

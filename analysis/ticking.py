@@ -1,5 +1,5 @@
-"""What takes long is named while it lasts: on a terminal a line that counts the seconds, elsewhere a
-line every ten."""
+"""Names long work while it lasts: on a terminal by a line that counts the seconds, elsewhere by a line every ten
+seconds."""
 
 import shutil
 import sys

@@ -72,7 +72,7 @@ def extent(file):
 
 
 def _charge(event):
-    """The key of the part of an epoch, as the category says it; in files written before, the colour."""
+    """The key of the part of an epoch: the category, or the colour in older files."""
     key = event["cat"].rsplit(",", 1)[-1]
     return key if key in colours.PARTS else epoch_parts.OF_COLOUR.get(event.get("cname"), "compute")
 

@@ -40,7 +40,7 @@ def percent(fraction, digits=1):
 
 
 def signed_percent(fraction, digits=1):
-    """"+12.3 %"; what rounds to nothing has no sign."""
+    """"+12.3 %"; a number that rounds to 0 has no sign."""
     if fraction is None:
         return "-"
     rounded = round(100 * fraction, digits)
@@ -48,7 +48,7 @@ def signed_percent(fraction, digits=1):
 
 
 def plain(value, digits=4):
-    """A number with so many significant digits, without a unit."""
+    """A number with this many significant digits, without a unit."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -15,29 +15,32 @@ from rich.text import Text
 
 import plain_text
 import units
+import whole_file
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def read(file):
-    """A JSON file; None where it is not there, or just being written."""
+    """A JSON file; None if it is not there, or just being written."""
     try:
-        return plain_text.in_one_line(json.loads(file.read_text(encoding="utf-8")))
+        return plain_text.in_one_line(json.loads(whole_file.read(file)))
     except (OSError, ValueError):
         return None
 
 
 class Epochs:
-    """The lines of epochs.jsonl, of which only new ones are read."""
+    """The lines of epochs.jsonl; each call reads only the new ones."""
 
     def __init__(self, file):
         self.file, self.end, self.lines = file, 0, []
 
     def update(self):
         try:
+            if not self.file.is_file():
+                return
             with self.file.open("rb") as log:
                 log.seek(0, 2)
-                if log.tell() < self.end:  # another start began anew
+                if log.tell() < self.end:  # another start began from the first epoch
                     self.end, self.lines = 0, []
                 log.seek(self.end)
                 new = log.read()
@@ -77,7 +80,7 @@ class Run:
             self._take()
 
     def _ask(self):
-        """What each rank will hold is known before it does: by the plan."""
+        """The memory that each rank will hold, from the plan."""
         self.asked = True
         self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -97,6 +100,10 @@ class Run:
         if self.planning:
             self.planning.kill()
             self.planning.wait()
+
+    @property
+    def name(self):
+        return plain_text.one_line(self.folder.name)
 
     @property
     def ended(self):
@@ -119,7 +126,7 @@ class Run:
 
     @property
     def made(self):
-        """How its numbers came about."""
+        """The course of its numbers."""
         return {"sim": "simulated", "model": "modelled"}.get(self.setting("backend"), "measured")
 
 
@@ -146,7 +153,7 @@ def last(values):
 
 
 def numbers(run, width):
-    """Loss, accuracies and seconds, the last of each and how it came there."""
+    """Loss, accuracies and seconds: the last value of each, and its course."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "last", "best", "so far"):
         table.add_column(name, justify="left" if name in ("", "so far") else "right", no_wrap=True)
@@ -181,7 +188,7 @@ def memory(run):
 
 def heading(run):
     total, done = run.setting("train", "epochs"), len(run.epochs.lines)
-    words = [f"{run.setting('name') or run.folder.name}", run.state(),
+    words = [f"{run.setting('name') or run.name}", run.state(),
              f"{run.setting('strategy', 'type')}, {run.made}"]
     if total and run.made == "measured":
         words.append(f"epoch {done} of {total}")
@@ -202,7 +209,7 @@ def several(runs, width):
     for run in runs:
         loss, times = run.epochs.column("loss"), run.epochs.column("seconds")
         peak = max(run.memory[1]) if run.memory and run.memory[1] else None
-        table.add_row(run.folder.name, f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
+        table.add_row(Text(run.name), f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
                       f"{loss[-1]:.4f}" if loss else "-", percent(last(run.epochs.column("val_accuracy"))),
                       percent(last(run.epochs.column("test_accuracy"))), seconds(last(times)),
                       "-" if peak is None else units.bytes_(peak), spark(loss, 20))
@@ -233,7 +240,7 @@ class Watched:
     def picture(self, width):
         runs = list(self.runs.values())
         if not runs:
-            return Text(f"{self.folder}: nothing has begun here yet")
+            return Text(f"{plain_text.one_line(str(self.folder))}: nothing has begun here yet")
         return one(runs[0], width) if len(runs) == 1 else several(runs, width)
 
     def close(self):
@@ -258,7 +265,8 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     console = Console(highlight=False)
     if not asked.folder.is_dir():
-        print(f"orrery: error: {asked.folder}: is no folder; name that of a run or a sweep", file=sys.stderr)
+        print(f"orrery: error: {plain_text.one_line(str(asked.folder))}: is no folder; name that of a run or a sweep",
+              file=sys.stderr)
         return 1
     watched = Watched(asked.folder, asked.program)
     try:
@@ -279,6 +287,11 @@ def main():
                 time.sleep(0.5)
     except KeyboardInterrupt:
         return 130
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        said = plain_text.one_line(f"{asked.folder}: holds files that no run of this version wrote so "
+                                   f"({type(error).__name__}: {error})")
+        print(f"orrery: error: {said}", file=sys.stderr)
+        return 1
     finally:
         watched.close()
 

@@ -1,10 +1,18 @@
-"""Files that appear at once or not at all."""
+"""Files that appear at once or not at all, and are read as a whole."""
 
+import errno
 import os
 
 
+def read(file):
+    """The text of a file. A pipe or a device, which may have no end, is an OSError."""
+    if file.exists() and not file.is_file():
+        raise OSError(errno.EINVAL, "expected a regular file, found a folder, pipe or device", str(file))
+    return file.read_text(encoding="utf-8")
+
+
 def write(file, text):
-    """Replaces the file; what is no file (a pipe, a terminal) is written to as it stands."""
+    """Replaces the file; a pipe or a terminal is written to directly."""
     if file.exists() and not file.is_file():
         file.write_text(text, encoding="utf-8")
         return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the pages: lines, sentences, links, words of the glossary, and what is drawn or counted from other files.
+"""Checks the pages: lines, sentences, links, words of the glossary, pictures and numbers from other files.
 
   docs/check.py           what is wrong, one line each; exit status 1 if anything is
   docs/check.py --sentences   the mean number of words in a sentence of each page, and the longest sentence

@@ -30,11 +30,11 @@ LANGUAGES = {".py": "python", ".hpp": "cpp", ".cpp": "cpp", ".json": "json", ".p
 
 
 class SiteError(Exception):
-    """One line for a person."""
+    """An error, told in one line."""
 
 
 def pages():
-    """Where each page of the manual is, and what it is called on the site."""
+    """The file of each page of the manual, and its title on the site."""
     found = {ROOT / "README.md": "index.md"}
     found |= {file: file.name for file in sorted((ROOT / "docs").glob("*.md"))}
     for name in ("CONTRIBUTING.md", "SECURITY.md"):
@@ -163,7 +163,7 @@ def build(out):
             raise SiteError("\n".join(said) or made.stdout + made.stderr)
         if out.exists():
             if not (out / "sitemap.xml").exists():
-                raise SiteError(f"{out}: is there already, and no site that this wrote")
+                raise SiteError(f"{out}: exists already, and is no site that this script wrote")
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(Path(scratch) / "site", out)

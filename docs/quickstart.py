@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/quickstart.svg: what the quickstart prints. Run it on an idle machine, in the top folder.
+"""Draws docs/quickstart.svg, the output of the quickstart. Run it on an idle machine, in the top folder.
 
   docs/quickstart.py          runs the quickstart on a terminal of 112 columns, and draws that
   docs/quickstart.py FILE     draws what a file holds
@@ -53,7 +53,7 @@ def colours(lines):
 
 
 def picture(text):
-    """The SVG of what was printed, below the command that printed it."""
+    """The SVG of the command and its output."""
     lines = [f"$ {' '.join(COMMAND)}", *text.rstrip().split("\n")]
     told = []
     for row, (line, colour) in enumerate(zip(lines, colours(lines))):

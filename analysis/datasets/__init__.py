@@ -1,1 +1,1 @@
-"""orrery dataset get: published data sets, fetched and converted; files of arrays, read."""
+"""orrery dataset get: fetches and converts published data sets; reads files of arrays."""

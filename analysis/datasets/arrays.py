@@ -1,6 +1,6 @@
 """Arrays and tables of other programs as a folder of the format `orrery`.
 
-Taken: a folder of .npy files or one .npz file, whose arrays are called as below; or a table of edges
+It takes a folder of .npy files or one .npz file, whose arrays have the names below, or a table of edges
 (CSV with a header, Parquet), with a table of vertices beside it or not.
 """
 
@@ -63,7 +63,7 @@ def edges_of(array, place, notes):
 
 
 def floats_of(array, place, what, notes):
-    """float32 from any real type; what is finite stays so."""
+    """float32 from any real type; finite numbers stay finite."""
     if array.dtype.kind not in "fiub":
         _fail(place, "real numbers", array.dtype)
     with np.errstate(over="ignore"):
@@ -174,7 +174,7 @@ def read_folder(path):
 
 
 def _column(values):
-    """Numbers where all are, else texts."""
+    """Numbers if all are numbers, else texts."""
     for kind in (np.int64, np.float64):
         try:
             return np.array(values, kind)
@@ -267,7 +267,7 @@ def from_tables(edges_file, vertices_file):
             arrays["split"] = split
         for name, column in table.items():
             if column.dtype.kind not in "iufb":
-                raise ImportProblem(f"{vertices_file}: column {name} is no numbers: a feature has to be")
+                raise ImportProblem(f"{vertices_file}: column {name} holds other things than numbers, so it cannot be a feature")
         if table:
             arrays["features"] = np.column_stack([column.astype(np.float64) for column in table.values()])
         notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
@@ -300,7 +300,7 @@ def write(made, vertices, notes, name, folder):
 def import_set(source, vertices_file, folder):
     if source.is_dir() or source.suffix == ".npz":
         if vertices_file:
-            raise ImportProblem("--vertices is of a table of edges: leave it out")
+            raise ImportProblem("--vertices goes with a table of edges alone: leave it out")
         arrays = read_folder(source) if source.is_dir() else read_npz(source)
         made, vertices, notes = from_arrays(arrays, source)
     else:

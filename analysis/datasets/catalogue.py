@@ -1,4 +1,4 @@
-"""What configs/datasets.json says of published data sets, and where files of them come from."""
+"""The catalogue of published data sets (configs/datasets.json), and the addresses of their files."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 class GetError(Exception):
-    """What a person is told in one line."""
+    """An error, told in one line."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ def with_sums(found, given):
 
 
 def address(found, file):
-    """Of the publisher, or of an institute's mirror: $ORRERY_MIRROR/SET/FILE."""
+    """The address at the publisher, or at an institute's mirror: $ORRERY_MIRROR/SET/FILE."""
     mirror = os.environ.get("ORRERY_MIRROR", "").rstrip("/")
     if not mirror:
         return file.url

@@ -1,4 +1,4 @@
-"""From what publishers give to a folder that `orrery dataset convert` reads."""
+"""Turns the files of publishers into a folder that `orrery dataset convert` reads."""
 
 import json
 import pickle
@@ -10,7 +10,7 @@ from datasets.catalogue import GetError
 
 
 def unzip(archive, folder):
-    """Everything in it, inside of the folder."""
+    """Unpacks everything, and nothing outside of the folder."""
     try:
         with zipfile.ZipFile(archive) as packed:
             wanted = sum(member.file_size for member in packed.infolist())
@@ -35,7 +35,7 @@ def snap(found, files, folder):
 
 
 class _Matrix:
-    """Of SciPy's csr_matrix what its pickle holds."""
+    """The contents of a pickled csr_matrix of SciPy."""
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -72,7 +72,7 @@ def _load(path):
             return _Reader(file, encoding="latin1").load()
         except GetError as error:
             raise GetError(f"{path.name}: {error}") from None
-        except Exception as error:  # whatever a broken pickle makes of the reader
+        except Exception as error:  # any error that a broken pickle causes
             raise GetError(f"{path.name}: cannot be read: {error}") from error
 
 
@@ -107,7 +107,7 @@ def planetoid(found, files, folder):
     edges = {(int(u), int(v)) for u, others in graph.items() for v in others}
     edges |= {(v, u) for u, v in edges}
     if edges and max(max(edge) for edge in edges) >= n:
-        raise GetError(f"{found.name}: graph has vertices that no features are for")
+        raise GetError(f"{found.name}: graph names vertices without features")
     rows = [(columns[order], values[order]) for columns, values in rows
             for order in [np.argsort(columns, kind="stable")]]
     np.save(folder / "edges.npy", np.array(sorted(edges), np.int32).reshape(-1, 2).T.copy())
@@ -129,5 +129,5 @@ CONVERTERS = {"ogb": ogb, "snap": snap, "planetoid": planetoid}
 
 
 def convert(found, files, folder):
-    """Where in `folder` (or among the files) lies what `orrery dataset convert` reads."""
+    """The place in `folder` (or among the files) that `orrery dataset convert` reads."""
     return CONVERTERS[found.converter](found, [Path(file) for file in files], folder)

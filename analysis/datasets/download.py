@@ -1,4 +1,4 @@
-"""A file over HTTP that is whole and the right one, or not there: resumed where it was cut, held against
+"""Downloads a file over HTTP: whole and correct, or not at all. A download that was cut is resumed, and compared with
 its checksum before it gets its name."""
 
 import hashlib
@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
+import plain_text
 from datasets.catalogue import GetError
 
 _PIECE = 1 << 18
@@ -18,11 +19,11 @@ _TRIES = 6
 
 
 class Refused(GetError):
-    """Trying again does not help."""
+    """An error that trying again does not cure."""
 
 
 class Progress:
-    """What of a file is there: one line that is written over on a terminal, every tenth elsewhere."""
+    """The progress of a file: one line that is written over on a terminal, every tenth line elsewhere."""
 
     def __init__(self, name, quiet=False):
         self.name, self.quiet, self.begin, self.had = name, quiet, time.monotonic(), None
@@ -56,7 +57,7 @@ class Progress:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """To http and https alone, and never from https to http: what is not encrypted may be read."""
+    """Redirects only to http and https, and never from https to http: unencrypted data can be read by others."""
 
     max_redirections = 10
 
@@ -77,7 +78,7 @@ def sum_of(path):
 
 
 def _state(part):
-    """Which version of the file on the server a part is of; without it a part is of no use."""
+    """The version of the server's file to which a part belongs; without it the part is useless."""
     try:
         return json.loads(part.with_name(part.name + ".json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -91,7 +92,7 @@ def _keep_state(part, answer, url):
 
 
 def _open(url, part, timeout):
-    """The answer, and from which byte on it is."""
+    """The answer, and the byte at which it begins."""
     state = _state(part)
     there = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "orrery", "Accept-Encoding": "identity"})
@@ -122,7 +123,7 @@ def _require_room(folder, wanted):
 
 
 def _fetch(url, part, expected, timeout, progress):
-    """One attempt; appends to the part. OSError and HTTPException where it was cut."""
+    """One attempt; appends to the part. Raises OSError or HTTPException if it was cut."""
     answer, begin = _open(url, part, timeout)
     with answer:
         length = _length(answer)
@@ -136,7 +137,7 @@ def _fetch(url, part, expected, timeout, progress):
         with open(part, "ab" if begin else "wb") as out:
             done = begin
             progress.update(done, total)
-            while piece := answer.read1(_PIECE):  # what came before a silence is kept
+            while piece := answer.read1(_PIECE):  # bytes that came before a silence are kept
                 done += len(piece)
                 if expected and done > expected:
                     raise Refused(f"{url}: more than the {expected} bytes that it should have")
@@ -160,7 +161,7 @@ def _why(error):
         return "it fell silent"
     if isinstance(error, http.client.IncompleteRead):
         return f"the connection ended {error.expected} bytes too early"
-    return " ".join(str(reason).split()) or type(error).__name__
+    return plain_text.one_line(" ".join(str(reason).split())) or type(error).__name__
 
 
 def _drop(part):
@@ -171,7 +172,7 @@ def _drop(part):
 def download(url, file, target, *, timeout=30.0, wait=1.0, quiet=False):
     """Puts the file that `url` gives to `target`, if its SHA-256 is `file.sha256`.
 
-    What is cut or falls silent for `timeout` seconds is gone on with, `_TRIES` times in all, also by the
+    A download that is cut, or silent for `timeout` seconds, is resumed, `_TRIES` times in all, also by the
     next call. Raises GetError: out of reach, refused, another file, no checksum to hold it against (then
     the file waits beside the target and its sum is told).
     """
@@ -187,7 +188,7 @@ def download(url, file, target, *, timeout=30.0, wait=1.0, quiet=False):
         except (OSError, http.client.HTTPException) as error:
             progress.clear()
             if isinstance(error, urllib.error.HTTPError) and error.code == 416:
-                _drop(part)  # what is here is longer than what is there
+                _drop(part)  # the part here is longer than the file there
             if isinstance(error, OSError) and error.errno in (28, 122, 27):  # no space, quota, too large
                 raise GetError(f"{part}: cannot be written: {error.strerror}") from error
             if _is_final(error) or attempt == _TRIES:
@@ -201,7 +202,7 @@ def download(url, file, target, *, timeout=30.0, wait=1.0, quiet=False):
 
 
 def accept(part, file, target):
-    """Gives a downloaded file its name where its checksum is right."""
+    """Gives a downloaded file its name if its checksum is right."""
     found = sum_of(part)
     if file.sha256 is None:
         raise GetError(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def own():
-    """A temporary folder for matplotlib, removed at the end; those of processes that were killed go
-    too. A name that is someone else's, or of a process of the same number, stays."""
+    """A temporary folder for matplotlib, removed at the end together with those of killed processes. Folders of other
+    users, or of a process with the same number, stay."""
     front = "orrery-matplotlib-"
     for left in Path(tempfile.gettempdir()).glob(front + "*"):
         maker = left.name[len(front):].split("-")[0]

@@ -20,7 +20,7 @@ from figures import style
 
 
 def points(panel, series, experiments):
-    """(x, y) of one series; combinations that did not fit have none."""
+    """(x, y) for one series, without combinations that did not fit."""
     chosen, unit = series.get("at", {}), panel.get("unit_of_x", 1)
     out = []
     for x in sorted({value_at(run, panel["x"]) for run in experiments.results[series["of"]]}):
@@ -39,7 +39,7 @@ def points(panel, series, experiments):
 
 
 def half_widths(panel, series, experiments):
-    """{x: relative half width} of the points whose y is an epoch or a ratio of two."""
+    """{x: relative half width} for points whose y is an epoch or a ratio of two."""
     if "base" in panel or panel.get("y", "epoch_seconds") != "epoch_seconds":
         return {}
     chosen, unit, widths = series.get("at", {}), panel.get("unit_of_x", 1), {}
@@ -71,7 +71,7 @@ def _quoted(axes, panel, experiments, colour_of):
 
 
 def _references(axes, panel, lines):
-    """Each with its words at the end where the curves are further away; a single one's stand in the
+    """Each has its words at its end if the curves are far enough apart; the words of a single one stand in the
     legend."""
     references = panel.get("references", [])
     look = {"color": style.SOFT_INK, "linewidth": 0.8, "linestyle": "--", "zorder": 0.5}
@@ -89,7 +89,7 @@ def _references(axes, panel, lines):
 
 
 def _ticks_of(axes, x, panel):
-    """Every value of x where they are powers of two; a decimal scale otherwise."""
+    """Every value of x if they are powers of two; a decimal scale otherwise."""
     if all(float(value).is_integer() for value in x) or len(x) <= 8:
         axes.set_xscale("log", base=2)
         axes.set_xticks(x, [f"{value:g}" for value in x])

@@ -1,6 +1,6 @@
 """The picture of a figure: its panels side by side, as PNG, SVG and PDF.
 
-Above them stand what it is and where its numbers come from, below what the paper says.
+The title and the origin of the numbers stand above them, the paper's statement below.
 """
 
 import os

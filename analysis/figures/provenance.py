@@ -1,4 +1,4 @@
-"""Where the numbers of a picture come from: simulated or measured, which machine, which data."""
+"""The origin of a picture's numbers: simulated or measured, which machine, which data."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ def machine_of(run):
 
 
 def data_of(run):
-    """(what of it is real, the data set's name)."""
+    """(which part of it is real, the data set's name)."""
     dataset = run.result.get("dataset") or {}
     asked = run.config.get("dataset") or {}
     name = run.config.get("name") if "generate" in asked else None

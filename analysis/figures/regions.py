@@ -22,7 +22,7 @@ CANNOT_TELL = "cannot tell"
 
 
 def results_at(experiments, entries, at):
-    """{title: result} of the entries that fit there."""
+    """{title: result} for the entries that fit there."""
     found = {}
     for entry in entries:
         run = experiments.pick(entry["of"], entry.get("at", {}) | at)
@@ -32,7 +32,7 @@ def results_at(experiments, entries, at):
 
 
 def winner(results):
-    """(title, whether another cannot be told from it) of the fastest; None where nothing fits."""
+    """(title of the fastest, whether another one cannot be told from it); None if nothing fits."""
     if not results:
         return None
     best = min(results, key=lambda title: results[title]["epoch_seconds"])
@@ -50,7 +50,7 @@ def tells(one, other):
 
 
 def places(x, gains):
-    """Where a line through (x, gains) crosses zero, first; None where it does not."""
+    """The first x at which a line through (x, gains) crosses zero; None if it does not."""
     for (x0, g0), (x1, g1) in zip(zip(x, gains), list(zip(x, gains))[1:]):
         if (g0 > 0) != (g1 > 0):
             return x0 + (x1 - x0) * g0 / (g0 - g1)
@@ -58,7 +58,7 @@ def places(x, gains):
 
 
 def borders(rows_of_results, first, second):
-    """(place, low, high) in cells along one row, where `first` takes as long as `second`."""
+    """(place, low, high) in cells along one row, at which `first` takes as long as `second`."""
     there = [i for i, results in enumerate(rows_of_results) if first in results and second in results]
     if len(there) < 2:
         return None
@@ -68,7 +68,7 @@ def borders(rows_of_results, first, second):
     if middle is None:
         return None
     ends = [places(there, [g + sign * w for g, w in zip(gains, widths)]) for sign in (-1, 1)]
-    # What does not cross within the map goes on beyond its edge.
+    # Borders that do not cross within the map go on beyond its edge.
     edges = [there[0] - 0.5, there[-1] + 0.5]
     falls = gains[0] > gains[-1]
     low = ends[0] if ends[0] is not None else edges[0 if falls else 1]
@@ -77,7 +77,7 @@ def borders(rows_of_results, first, second):
 
 
 def place_of(values, value):
-    """Where a value lies among sorted ones, in cells, on a logarithmic scale."""
+    """The place of a value among sorted ones, in cells, on a logarithmic scale."""
     if value <= values[0]:
         return 0.0
     for i, (low, high) in enumerate(zip(values, values[1:])):
@@ -96,7 +96,7 @@ def cells(panel, experiments):
 
 
 def draw_borders(axes, row, y):
-    """A circle with its interval between neighbours of which another wins."""
+    """A circle with its interval between neighbouring cells with different winners."""
     names = [won[0] if (won := winner(results)) else None for results in row]
     drawn = set()
     for left, right in zip(names, names[1:]):

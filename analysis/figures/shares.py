@@ -26,7 +26,7 @@ def _shares(run, panel):
 
 
 def _colour_of(group, panel):
-    """The colour of its kind of operation if that has one; others in the order of series."""
+    """The colour of its kind of operation, if that has one; otherwise the next colour of series."""
     if group["kinds"][0] in colours.COMPUTATION:
         return colours.computation(group["kinds"][0])
     others = [g for g in panel["groups"] if g["kinds"][0] not in colours.COMPUTATION]

@@ -15,7 +15,7 @@ from figures import style
 
 
 def at_one(panel, series, experiments, at):
-    """(mean, deviation) over the panel's `by`."""
+    """(mean, deviation) over the values of the panel's `by`."""
     spec = {"measure": "mean", "of": series["of"], "at": series.get("at", {}) | at,
             "value": panel["value"], "by": panel["by"], "times": panel.get("times", 1)}
     found = list(measures.numbers(experiments, spec).values())

@@ -14,7 +14,7 @@ from figures import style
 
 
 def seconds_of(experiments, bar):
-    """[(part, seconds)]; None where the run did not fit."""
+    """[(part, seconds)]; None if the run did not fit."""
     run = experiments.pick(bar["of"], bar.get("at", {}))
     if run.out_of_memory:
         return None
@@ -27,8 +27,7 @@ def _is(spec, bar):
 
 
 def papers_factor(figure, bar, rows):
-    """By what this bar's height is multiplied with the paper's speed-up, a list for a range; None
-    where the paper has none."""
+    """The factors on this bar's height that give the paper's speed-up, two for a range; None if the paper has none."""
     papers = [(told["ours"], row) for told, row in zip(figure.told["rows"], rows)
               if told["ours"]["measure"] == "ratio" and row["paper"] and row["ours"]]
     for spec, row in papers:
@@ -55,7 +54,7 @@ def papers_share(figure, bar, rows):
 
 
 def _handles(figure, rows):
-    """Entries of the legend for what is the paper's in any panel of the figure."""
+    """Entries of the legend for the paper's marks in any panel of the figure."""
     bars = [bar for panel in figure.told["panels"] for bar in panel.get("bars", [])]
     factors = [f for bar in bars if (f := papers_factor(figure, bar, rows)) is not None]
     handles = []

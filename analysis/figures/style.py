@@ -23,7 +23,7 @@ def rc(font_size):
 
 
 def forget_series():
-    """A new figure gives its series colours anew."""
+    """Begins a new figure: its series get new colours."""
     _given.clear()
 
 
@@ -39,7 +39,7 @@ def fill(colour):
 
 
 def name_ticks(axes, names):
-    """A name under each of 0, 1, 2, ...; slanted where they would touch."""
+    """A name under each of 0, 1, 2, ...; slanted if they would touch."""
     inches = axes.get_window_extent().width / axes.figure.dpi
     letters = max((len(part) for name in names for part in name.split("\n")), default=0)
     room = inches * 72 / (0.5 * axes.xaxis.get_ticklabels()[0].get_fontsize() or 8)
@@ -55,7 +55,7 @@ def say_instead_of_bar(axes, x, words):
 
 
 def name_height(axes, panel):
-    """The panel's name of what the height is, and numbers beside it; "y_unit": "s" writes times
+    """Names the height of the panel, with numbers beside it; "y_unit": "s" writes times
     with their units. Called when the scale is chosen."""
     axes.set_ylabel(panel["y_name"])
     words = units.seconds if panel.get("y_unit") == "s" else "{:,g}".format
@@ -84,7 +84,7 @@ def logarithmic_width(axes):
 
 
 def no_ticks_above(axes, most):
-    """Leaves numbers out that no value of this kind can have."""
+    """Leaves out numbers that no value of this kind can have."""
     low, high = axes.get_ylim()
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= most])
     axes.set_ylim(low, high)
@@ -116,7 +116,7 @@ def legend(axes, *more, **where):
 
 
 def outside(axes):
-    """Where a legend stands that would lie on the marks: beside the last panel of a wide row, below
+    """The place of a legend that would lie on the marks: beside the last panel of a wide row, below
     others (put_below() moves it out of the way of the names there)."""
     wide = axes.figure.get_figwidth() >= 5
     if wide and axes.get_subplotspec().is_last_col():

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-/// The number of these draws in the purpose `sampler`; those of rows have lower steps.
+/// The steps of these draws in the purpose `sampler`; draws of rows have lower steps.
 constexpr std::uint32_t kOrder = 0xFFFFFFFFU, kMoves = 0xFFFFFFFEU;
 
 /// The vertices in an order that depends only on (key, vertex).

@@ -11,7 +11,7 @@ import orrery
 
 
 def means(flow, features):
-    """Of each seed: the mean over the neighbours of the means over theirs; its own row counts, too."""
+    """For each seed: the mean over its neighbours of the means over theirs; its own row counts, too."""
     rows = features[flow.vertices]
     for block in flow.blocks:
         degree = np.diff(block.indptr)[:, None] + 1

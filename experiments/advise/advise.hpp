@@ -52,10 +52,10 @@ struct SearchLimits {
   double seconds = 120;  ///< no plan is begun after this time
 };
 
-/// Looks for the fastest plans of a space. The answer is that of replaying all of them, unless the
-/// time is over before (Advice::not_tried): first each strategy as it is by default, then those that
-/// learn what whole-graph training learns by what they take at least (count_bounds.hpp), then the
-/// others.
+/// Looks for the fastest plans of a space. The answer is that of replaying all plans, unless the
+/// time ends before (Advice::not_tried). First comes each strategy with its defaults, then the
+/// plans that learn the same as whole-graph training, by their lower bounds (count_bounds.hpp),
+/// then the others.
 ///
 /// `tell` is called with the number of finished plans.
 /// Errors    those of loading the data; the advice reports errors of single plans

@@ -28,7 +28,7 @@ FORMS = {
 
 
 def last_json(command):
-    """The last line of a program's standard output as JSON; what it says else goes to ours."""
+    """The last line of a program's standard output as JSON; its other lines go to our standard output."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         return {"failed": f"status {done.returncode}"}

@@ -2,21 +2,32 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 
+#include "core/terminal/terminal.hpp"
+
 namespace orrery {
 namespace {
 
-constexpr std::size_t kColumns = 100, kNames = 30;
+constexpr int kColumns = 100, kLeastColumns = 60;
+constexpr std::size_t kNames = 30;
+
+/// Those of the terminal within bounds; without a terminal the most.
+std::size_t columns() {
+  const int terminal = columns_of(STDOUT_FILENO);
+  return static_cast<std::size_t>(terminal == 0 ? kColumns
+                                                : std::clamp(terminal, kLeastColumns, kColumns));
+}
 
 /// A name and its explanation, which has a column of its own.
 std::string entry(const std::string& name, const std::string& text) {
   const std::string indent(kNames, ' ');
   std::string out = fmt::format("  {}", name);
   bool beside = out.size() + 2 <= kNames;
-  for (const std::string& line : wrapped(text, kColumns - kNames)) {
+  for (const std::string& line : wrapped(text, columns() - kNames)) {
     out += beside ? std::string(kNames - std::min(kNames, out.size()), ' ') : "\n" + indent;
     out += line;
     beside = false;
@@ -75,7 +86,9 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command) {
 
 std::string HelpLayout::make_help(const CLI::App* command, std::string name,
                                   CLI::AppFormatMode mode) const {
-  std::string out = make_description(command) + make_usage(command, std::move(name));
+  std::string out =
+      fmt::format("{}\n", fmt::join(wrapped(make_description(command), columns()), "\n"));
+  out += make_usage(command, std::move(name));
   const auto group = [&](const char* title, bool positional) {
     const auto options = command->get_options([&](const CLI::Option* option) {
       return option->nonpositional() != positional && (positional || option->get_group() == title);
@@ -117,6 +130,7 @@ std::string HelpLayout::make_option(const CLI::Option* option, bool is_positiona
   if (!notes.empty()) text += fmt::format(" ({})", fmt::join(notes, "; "));
   std::string name = option->get_name(is_positional, !is_positional);
   if (is_positional && option->get_items_expected_max() > 1) name += "...";
+  name = name.substr(0, name.find('{'));  // "--no-x{false}" of a flag that unsets
   if (const auto comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
   return entry(value.empty() ? name : fmt::format("{} {}", name, value), text);
 }

@@ -1,4 +1,5 @@
-// Layout of help: groups with their options in order, in lines of at most 100 columns.
+// Layout of help: groups with their options in order, in lines of at most 100 columns or those of the
+// terminal.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -253,7 +253,7 @@ void generate_command(const Flags& flags) {
   write(dataset, flags);
 }
 
-/// Whether a file or a folder holds what analysis/import_arrays.py reads, and not what the program does.
+/// Whether analysis/import_arrays.py reads a file or folder, and not the program itself.
 bool is_of_other_programs(const fs::path& path, const std::string& format) {
   if (format != "auto") return format == "arrays";
   const auto type_of = [&](const char* name) { return read_npy_header(path / name).dtype; };
@@ -580,9 +580,9 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
                     "Print one JSON object as the last line of standard output");
   add_format(*command, *flags);
 
-  command = add(dataset, "sharing",
-                "Say how much of what ego networks share each system computes only once",
-                "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
+  command =
+      add(dataset, "sharing", "Say how much shared work of ego networks each system does only once",
+          "orrery dataset sharing cora --fanouts 50 50 50", [flags] { sharing(*flags); });
   add_sharing_options(*command, *flags);
   add_format(*command, *flags);
 
@@ -594,12 +594,12 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
   command->add_flag("--list", flags->list, "List the sets that can be fetched");
   command
       ->add_option("--sha256", flags->sums,
-                   "The SHA-256 of a file of which the catalogue has none; several times for "
-                   "several files")
+                   "The SHA-256 of a file for which the catalogue has none; may be given several "
+                   "times")
       ->type_name("[FILE=]SUM")
       ->allow_extra_args(false);
   command->add_flag("--keep-download", flags->keep_download,
-                    "Keep what was downloaded beside what it was converted to");
+                    "Keep the downloaded files beside the converted data set");
   command->add_flag("--json", flags->json,
                     "Print one JSON object as the last line of standard output");
 }

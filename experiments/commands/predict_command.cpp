@@ -141,20 +141,20 @@ void predict_command(const PredictOptions& options) {
 void add_predict_command(CLI::App& app) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand(
-      "predict", "Write what the kept weights of a run say of every vertex, and score it");
+      "predict", "Write the predictions of a run's kept weights for every vertex, and score them");
   command
       ->add_option("RUN", options->run,
                    "The folder of a run with train.keep_best or train.checkpoint_every")
       ->required();
   command
       ->add_option("--weights", options->weights,
-                   "Take this checkpoint, or that of this folder, instead of best.bin, else "
-                   "checkpoint.bin, of RUN")
+                   "Use this checkpoint, or that of this folder (default: best.bin of RUN, else "
+                   "its checkpoint.bin)")
       ->type_name("FILE");
   add_overrides(*command, options->overrides);
   command
       ->add_option("--ranks", options->ranks,
-                   "Compute on so many ranks, threads of this machine; the numbers are the same")
+                   "Compute on this many threads, each a rank; the predictions stay the same")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--out", options->out, "Write into this folder (default: RUN/predictions)")
@@ -162,7 +162,7 @@ void add_predict_command(CLI::App& app) {
   command->add_flag("--force", options->force, "Replace predictions that are there");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
-  command->add_flag("--quiet", options->quiet, "Print errors alone, and with --json the object");
+  command->add_flag("--quiet", options->quiet, "Print only errors, and with --json the object");
   command->footer("Example: orrery predict results/mine --out predicted");
   command->callback([options] {
     const ThreadPool pool(available_cores());

@@ -50,9 +50,9 @@ void run_starve(const Options& options) {
 
 void add_starve_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "starve",
-      "Say which stage keeps the trainers of sampled training waiting, and what would be enough");
+  CLI::App* command = app.add_subcommand("starve",
+                                         "Say which stage keeps the trainers of sampled training "
+                                         "waiting, and which settings would be enough");
   add_experiment_file(*command, options->file, options->overrides);
   command
       ->add_option("--epochs", options->epochs,
@@ -63,8 +63,8 @@ void add_starve_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(
-      "Example: orrery starve configs/sampled/quickstart.json --set sweep={} --set "
-      "strategy.type=mini_batch --set 'strategy.fanouts=[10,5]'");
+      "Example: orrery starve configs/sampled/quickstart.json --set sweep={} \\\n"
+      "           --set strategy.type=mini_batch --set 'strategy.fanouts=[10,5]'");
   command->callback([options, &exit_code] {
     run_starve(*options);
     exit_code = 0;

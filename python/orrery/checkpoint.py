@@ -19,13 +19,13 @@ _MAGIC = b"ORRERYC1"
 
 @dataclass
 class Checkpoint:
-    """Of a run after `epochs` epochs and `steps` steps of the next one.
+    """The state of a run after `epochs` epochs and `steps` steps of the next one.
 
     arrays: float32, by name: "weights", all parameters of the model one after the other; with adam
-    "first_moment" and "second_moment" of these; with batch norm its running "averages". Of
-    model_averaging's local models these of each part, as "part0.weights" and so on.
+    "first_moment" and "second_moment" of these; with batch norm its running "averages". The local models of
+    model_averaging have these for each part, as "part0.weights" and so on.
     """
-    # best.bin (train.keep_best) has the weights, and the averages, alone.
+    # best.bin (train.keep_best) has only the weights and the averages.
 
     epochs: int
     steps: int
@@ -40,8 +40,8 @@ class Checkpoint:
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
-        """Each parameter, and each running average, by its name and in its shape: views. Raises
-        DataError for files that do not say the names, and for models of several parts."""
+        """Each parameter, and each running average, by its name and in its shape: views. Raises DataError for files
+        without the names, and for models of several parts."""
         if not self.shapes:
             raise DataError("the checkpoint does not say what its weights are called: it is of an older "
                             "version; read `arrays`")
@@ -62,7 +62,7 @@ def _cut(row: np.ndarray, shapes: list[tuple[str, tuple[int, int]]]) -> dict[str
 
 
 def _names(rows: int, experiment: dict[str, Any], kept: str) -> list[str]:
-    """What the rows are, in the order in which the program writes them."""
+    """The names of the rows, in the order in which the program writes them."""
     model = ["weights"]
     if kept == "training" and experiment.get("train", {}).get("optimizer") == "adam":
         model += ["first_moment", "second_moment"]
@@ -118,7 +118,7 @@ def _arrays(given: Checkpoint | dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _write_whole(file: str | os.PathLike, write: Any) -> None:
-    """The file has all of it, or stays as it was."""
+    """Writes the whole file, or leaves it as it was."""
     target = Path(file)
     handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
     try:
@@ -146,8 +146,8 @@ _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", 
 
 
 def save_safetensors(given: Checkpoint | dict[str, Any], file: str | os.PathLike) -> None:
-    """Writes the arrays (of a checkpoint its parameters by name) in the safetensors format: 8 bytes with the length of a header, the header
-    (JSON), the arrays. Raises ConfigError for a type that the format does not have."""
+    """Writes the arrays (of a checkpoint its parameters by name) in the safetensors format: 8 bytes with the length of
+    a header, the header (JSON), the arrays. Raises ConfigError for a type that the format does not have."""
     arrays, header, begin = _arrays(given), {}, 0
     for name, array in arrays.items():
         if array.dtype.name not in _TYPES:

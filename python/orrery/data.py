@@ -19,8 +19,7 @@ _FILES = {"meta.json", "edges.npy", "edge_weights.npy", "features.npy", "labels.
 
 
 def _array(values: Any) -> np.ndarray:
-    """Of NumPy, of a tensor on the CPU, or of one that has to come from a device or a graph of
-    gradients."""
+    """A NumPy array from an array, a tensor on the CPU, or one on a device or with gradients."""
     for method in ("detach", "cpu"):
         values = getattr(values, method, lambda given=values: given)()
     return np.asarray(values)
@@ -85,8 +84,8 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
 
 
 def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.ndarray:
-    """Of the edges of `made` in their order: those that come several times weigh as much as all of them,
-    and one that was added as the reverse of another as much as that one."""
+    """The weights of the edges of `made`, in their order. An edge that comes several times weighs as much as all of
+    them; one that was added as the reverse of another weighs as much as that one."""
     if hasattr(edges, "tocoo"):
         entries = edges.tocoo()
         source, destination = entries.col, entries.row
@@ -140,9 +139,9 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     """Writes a folder that `dataset.path` of an experiment may name; it appears whole or not at all.
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
-    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN
-        where there is none, or [N, C] of 0 and 1. What was converted is told on sys.stderr.
-    edge_weights: [E] in the order of the edges (of a matrix: of its entries), finite and >= 0; used
+    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or [N, C]
+    of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
+    its entries), finite and >= 0; used
         with "dataset": {"edge_weights": true}.
     split: (train, validation, test) masks, or uint8 [N] of 0, 1, 2 and 255.
     force: replace a data set that is there.

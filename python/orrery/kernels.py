@@ -15,7 +15,7 @@ _MOST_VERTICES = 2147483647  # vertices are numbered by int32
 
 
 def _numbers(values: Any, name: str) -> np.ndarray:
-    """An array of whole numbers as it is; what is no such array is refused."""
+    """An array of whole numbers, unchanged; anything else is refused."""
     array = np.asarray(values)
     if array.dtype == bool or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise DataError(f"{name}: expected whole numbers, found {array.dtype}")
@@ -23,7 +23,7 @@ def _numbers(values: Any, name: str) -> np.ndarray:
 
 
 def _vertices(values: Any, name: str) -> np.ndarray:
-    """int32 [n]: copied only where the type is another, or values lie apart."""
+    """int32 [n]: copied only if the type is another, or the values are not contiguous."""
     array = _numbers(values, name)
     if array.ndim != 1:
         raise ShapeError(f"{name}: expected one dimension, found shape {array.shape}")
@@ -83,11 +83,11 @@ def _of_matrix(matrix: Any, num_nodes: int | None) -> Csr:
 
 def partition(edges: Any, parts: int, method: str = "spring", *, num_nodes: int | None = None,
               seed: int = 0, split: Any = None, threads: int = 0, **settings: Any) -> np.ndarray:
-    """Which part owns which vertex: int32 [vertices], each in [0, parts).
+    """The part that owns each vertex: int32 [vertices], each in [0, parts).
 
     edges: as graph() takes them. Every edge counts in both directions.
     method: a name of partition_methods(); `spring`, `metis`, `ldg`, ...
-    split: of metis with the constraints training, validation or test: uint8 [vertices], 0 train,
+    split: for metis with the constraints training, validation or test: uint8 [vertices], 0 train,
         1 validation, 2 test, 255 none.
     settings: those of the method, as the keys of `partition` in an experiment file:
         partition(e, 8, "spring", refine=4), partition(e, 8, "hdrf", **{"lambda": 2}).
@@ -160,7 +160,7 @@ class Batches:
             self.batch(epoch, step) for step in range(self._steps))
 
     def _ahead(self, epoch: int) -> Iterator[MessageFlow]:
-        """In order, with two batches of each worker drawn ahead."""
+        """The batches in order; each worker draws two ahead."""
         with ThreadPoolExecutor(self._workers, "orrery-sample") as pool:
             drawn: deque = deque()
             try:
@@ -228,7 +228,7 @@ def spmm(edges: Any, x: Any, values: Any = None, *, out: np.ndarray | None = Non
         raise ShapeError(f"values: expected [nnz] or [nnz, heads], found {list(weights.shape)}")
     if out is None:
         if beta:
-            raise ConfigError("beta: weighs what out held, and there is no out")
+            raise ConfigError("beta: is the weight of the old values of out, and there is no out")
         out = np.empty((made.shape[0], rows.shape[1]), np.float32)
     elif not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.ndim == 2
               and out.flags.c_contiguous and out.flags.writeable):

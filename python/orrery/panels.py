@@ -39,7 +39,7 @@ def curves(found: Results, y: str = "loss", axes: Any = None) -> "matplotlib.axe
     over the epochs. Runs are named by the settings in which they differ; with several runs that differ
     in their seed alone, one line is their mean, and the band beside it one standard deviation.
 
-    Raises DataError where no run has the column.
+    Raises DataError if no run has the column.
     """
     frame = found.epochs
     if frame.empty or y not in frame or frame[y].isna().all():
@@ -145,7 +145,7 @@ def paper_figures() -> list[str]:
 
 def figure(name: str, out: Any = None, *, redraw: bool = False) -> PaperFigure:
     """Makes a figure of a paper (paper_figures() lists them): its runs and simulations, into `out`
-    (default: results/figures/NAME). `redraw`: from runs that are there. Raises RunFailed."""
+    (default: results/figures/NAME). `redraw`: from existing runs. Raises RunFailed."""
     folder = Path(os.fspath(out) if out is not None else Path("results/figures") / name)
     words = [program(), "figure", name, "--out", str(folder), "--json"] + (["--redraw"] if redraw else [])
     environment = os.environ | {"ORRERY_PYTHON": sys.executable}

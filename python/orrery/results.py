@@ -27,7 +27,7 @@ def _json(file: Path) -> Any:
 def _lines(file: Path) -> list[dict[str, Any]]:
     if not file.exists():
         return []
-    whole = file.read_text(encoding="utf-8").split("\n")[:-1]  # a line under way has no end yet
+    whole = file.read_text(encoding="utf-8").split("\n")[:-1]  # the last line may not be finished yet
     try:
         return [json.loads(line) for line in whole if line]
     except ValueError as error:
@@ -35,7 +35,7 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """("train.epochs", 20): the leaves of nested objects; lists stay whole."""
+    """The leaves of nested objects, such as ("train.epochs", 20); lists stay whole."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flat(inner, f"{path}.{key}" if path else key)
@@ -65,7 +65,7 @@ class Results:
 
     def timeline(self, folder: Any = None) -> "pandas.DataFrame":
         """The timeline of a run (default: the only one): a row for each operation: name, rank, lane,
-        begin_seconds, seconds, and what the run noted of it. Raises DataError where there is none."""
+        begin_seconds, seconds, and further facts that the run recorded. Raises DataError if there is none."""
         import pandas
 
         if folder is None:
@@ -76,7 +76,7 @@ class Results:
 
 
 def _operations(trace: Any) -> list[dict[str, Any]]:
-    """Of a Chrome trace, whose times are microseconds."""
+    """The operations of a Chrome trace, whose times are microseconds."""
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     names: dict[tuple[Any, Any], str] = {}
     for event in events:
@@ -106,7 +106,7 @@ def results(*folders: str | os.PathLike) -> Results:
     """The runs of result folders: of single runs, of sweeps, or of several of both.
 
     A setting is a column by its path in the experiment file ("cluster.ranks"), a number of the
-    result by its path there ("breakdown.compute"). Raises DataError where a folder holds no result.
+    result by its path there ("breakdown.compute"). Raises DataError if a folder holds no result.
     """
     import pandas
 

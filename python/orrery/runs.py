@@ -1,4 +1,4 @@
-"""Runs, plans, simulations and validations: what the program `orrery` does, from Python."""
+"""Starts the program `orrery` from Python: runs, plans, simulations and validations."""
 
 from __future__ import annotations
 
@@ -40,15 +40,14 @@ def shipped_root() -> Path:
 
 
 def main() -> None:
-    """The command `orrery` of an installed package: becomes the program."""
+    """The command `orrery` of an installed package: replaces itself by the program."""
     path = program()
     os.execv(path, [path, *sys.argv[1:]])
 
 
 def program() -> str:
     """The program that is started: $ORRERY_PROGRAM, else the one that was installed with this package,
-    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error where
-    there is none."""
+    else the launcher of the source tree that it is in, else `orrery` of the path. Raises Error if there is none."""
     asked = os.environ.get("ORRERY_PROGRAM")
     if asked:
         if not shutil.which(asked):
@@ -67,8 +66,8 @@ def program() -> str:
 
 
 class _Shown:
-    """Where a notebook shows what the program says while it runs: the last lines, in one place that is
-    written over; elsewhere every line on sys.stderr."""
+    """Shows the program's messages while it runs: in a notebook the last lines, in one place that is written over;
+    elsewhere every line on sys.stderr."""
 
     KEPT = 60
 
@@ -131,7 +130,7 @@ def _call(command: str, config: Any, options: list[str], settings: Mapping[str, 
     else:
         told, file = None, os.fspath(config)
     words = [program(), command, file, "--json", *options, *_overrides(settings)]
-    # A process group of its own: Ctrl-C reaches the program once, by us.
+    # A process group of its own, so that only we pass Ctrl-C on to the program.
     child = subprocess.Popen(words, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              encoding="utf-8", errors="replace", start_new_session=True)
@@ -198,9 +197,8 @@ def run(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None, f
     """Trains an experiment: every combination of its sweep.
 
     config: the file, or a dict as in the file; `set` sets single keys: {"train.epochs": 20}.
-    out: the folder for results (default: results/NAME-TIME), replaced with `force`, gone on with
-        from its checkpoint with `resume`.
-    quiet: no progress; else what the program says goes to sys.stderr, so that a notebook shows it.
+    out: the folder for results (default: results/NAME-TIME), replaced with `force`, continued from its checkpoint with
+    `resume`. quiet: no progress; else what the program says goes to sys.stderr, so that a notebook shows it.
 
     Returns what `orrery run --json` prints (docs/keys.md). An interrupt (Ctrl-C, or a notebook's
     stop) ends the program and then raises KeyboardInterrupt. Raises RunFailed with its error.
@@ -219,15 +217,15 @@ def simulate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
 
 
 def plan(config: Any, *, set: Mapping[str, Any] | None = None, quiet: bool = True) -> dict[str, Any]:
-    """What each rank would do, move and hold: what `orrery plan --json` prints. Nothing runs."""
+    """Each rank's operations, bytes and memory: the output of `orrery plan --json`. Nothing runs."""
     return _call("plan", config, [], set, quiet)
 
 
 def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = None,
              repeats: int | None = None, quiet: bool = False) -> dict[str, Any]:
-    """Holds simulations and equations against measurements: what `orrery validate --json` prints.
+    """Compares simulations and equations with measurements: the output of `orrery validate --json`.
 
-    Where errors exceed the accepted ones the program says so with an exit status: RunFailed.
+    If errors exceed the accepted ones, the program ends with an exit status: RunFailed.
     """
     options = _out(out, False) + ([] if repeats is None else ["--repeats", str(repeats)])
     return _call("validate", config, options, set, quiet)
@@ -235,7 +233,7 @@ def validate(config: Any, *, set: Mapping[str, Any] | None = None, out: Any = No
 
 @dataclass
 class Predictions:
-    """What a kept model says of every vertex of a data set."""
+    """The predictions of a kept model for every vertex of a data set."""
 
     logits: np.ndarray  #: float32 [vertices, classes]
     predictions: np.ndarray  #: int32 [vertices], or uint8 [vertices, classes] of several labels

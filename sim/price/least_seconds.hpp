@@ -12,11 +12,12 @@ enum class Division {
   any       ///< widths too
 };
 
-/// Less than or as much as the seconds of all parts together, alone on their devices, into which a
-/// local operation is cut: its work at the best rate that the profile has anywhere for operations of
-/// its widths. A table is looked up at all points of the axes that the division changes, between
-/// which rates are no better; of a roofline flops and bytes count, and no launch, no row that others
-/// wait for, and every byte of a gather at the rate of the cache. 0 where the profile has no price.
+/// A lower bound of the seconds of a local operation that is cut into parts: those of all parts
+/// together, each alone on its device. It takes the work at the best rate that the profile has
+/// anywhere for operations of these widths. A table is looked up at all points of the axes that the
+/// division changes; between them rates are no better. A roofline counts flops and bytes, without
+/// launches and without rows that others wait for, and every byte of a gather at the rate of the
+/// cache. 0 if the profile has no price.
 ///
 /// Requires  parts that together hold every row and entry
 double least_seconds(const DeviceProfile& profile, const Op& op, int threads, Division division);

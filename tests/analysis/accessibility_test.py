@@ -1,4 +1,4 @@
-"""Reports that everybody can read: the rules of page_rules.py, and that these see what they forbid."""
+"""Reports that everybody can read: pages keep the rules of page_rules.py, and these rules find what they forbid."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""The page of what orrery advise said: plans with intervals, what if, reasons."""
+"""The page of an answer of orrery advise: plans with intervals, questions, reasons."""
 
 import json
 import tempfile

@@ -28,7 +28,7 @@ ETAG = '"one"'
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Gives files; how, says `manner`: a list that holds for one request after the other."""
+    """Serves files. `manner` lists how it answers one request after the other."""
 
     daemon_threads = True
 
@@ -38,7 +38,7 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def handle_error(self, *_):
-        pass  # who asked has gone: that is what is tested
+        pass  # the client has gone: that is the test
 
     def address(self, path):
         return f"http://127.0.0.1:{self.server_address[1]}/{path}"
@@ -63,6 +63,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if content is None or manner == "missing":
             self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if manner == "steers the terminal":
+            self.send_response(404, "\x1b[31m$(touch ran)<script>\x07")
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
@@ -136,6 +141,12 @@ class Fetching(unittest.TestCase):
         self.assertEqual((meta["num_nodes"], meta["num_edges"]), (500, 500))
         self.assertFalse((self.folder / "data" / ".downloads" / "ring").exists())
 
+    def test_WhatAServerSaysDoesNotSteerTheTerminal(self):
+        self.server.manners = ["steers the terminal"]
+        got = self.get()
+        self.expect(got, r"\x1b[31m$(touch ran)<script>\x07")
+        self.assertNotIn("\x1b", got.stderr)
+
     def test_AFileIsFetchedCheckedConvertedAndKeptOnce(self):
         self.expect_whole(self.get())
         self.assertEqual(len(self.server.asked), 1)
@@ -195,7 +206,7 @@ class Fetching(unittest.TestCase):
         self.expect(self.get(), "nobody has published a checksum", f"--sha256 edges.txt.gz={self.sum}")
         asked = len(self.server.asked)
         self.expect_whole(self.get("--sha256", f"edges.txt.gz={self.sum}"))
-        self.assertEqual(len(self.server.asked), asked)  # what waited was taken
+        self.assertEqual(len(self.server.asked), asked)  # the waiting file was used
 
     def test_SumsThatAreNone(self):
         self.expect(self.get("--sha256", "12"), "64 hexadecimal digits")
@@ -205,7 +216,7 @@ class Fetching(unittest.TestCase):
     def test_NothingIsThere(self):
         self.server.manners = ["missing"]
         self.expect(self.get(), "Not Found", "Without a network: put edges.txt.gz")
-        self.assertEqual(len(self.server.asked), 1)  # a no is a no
+        self.assertEqual(len(self.server.asked), 1)  # a refusal is not tried again
 
     def test_WhatWasPutThereByHandIsTaken(self):
         folder = self.folder / "data/.downloads/ring"
@@ -318,7 +329,7 @@ class Converting(unittest.TestCase):
 
 
 class Arrays(unittest.TestCase):
-    """What `orrery dataset convert` takes from other programs, through the program."""
+    """Inputs of other programs to `orrery dataset convert`, converted by the program."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""What the drawings of clusters and of compared cuts show, and how files are written."""
+"""The contents of drawings of clusters and of compared cuts, and how their files are written."""
 
 import json
 import tempfile
@@ -19,14 +19,14 @@ SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def described(name):
-    """What `orrery cluster show --json` tells about a cluster."""
+    """The output of `orrery cluster show --json` for a cluster."""
     done = folders.orrery("cluster", "show", name, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def flat(servers, of_switch):
-    """A cluster of servers with a device each, so many of them on every switch."""
+    """A cluster of servers with a device each, this many of them on every switch."""
     switches = sorted({f"leaf{s // of_switch}" for s in range(servers)})
     nodes = [{"name": f"s{s}/gpu0", "kind": "device", "server": s} for s in range(servers)]
     nodes += [{"name": name, "kind": "network switch", "server": None} for name in switches]

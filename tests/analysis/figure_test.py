@@ -537,7 +537,7 @@ class FiguresOfOurs(unittest.TestCase):
                 self.assertTrue(not own or all(row["role"] == "aside" for row in figure.told["rows"]))
 
     def test_that_are_planned_run_nothing(self):
-        """The program that would have to run is not there."""
+        """The program that it would run does not exist."""
         figure = figure_file.load("orrery/attention")
         with tempfile.TemporaryDirectory() as folder:
             made = Experiments(figure, folder, "/no/such/program")
@@ -607,7 +607,7 @@ class PapersMarks(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is missing")
 class PairsWithErrorBars(unittest.TestCase):
-    """Accuracies in % with deviations: what they reached is read above the bars and below 100 %."""
+    """Accuracies in % with deviations: their labels stand above the bars and below 100 %."""
 
     def setUp(self):
         import matplotlib

@@ -13,6 +13,7 @@ import plain_text
 
 HOSTILE = ("\x1b[31m\x07\r\n\x9b2J'\"></style></title></pre></svg><script>ran()</script>"
            "<img src=x onerror=ran()>$(touch ran)`touch ran`&amp;")
+CONTROL = "[\x00-\x09\x0b-\x1f\x7f-\x9f]"
 SHELL = ["1; touch ran", "$(touch ran)", "`touch ran`", "1\ntouch ran", "'; touch ran #", "1 | touch ran"]
 
 
@@ -90,7 +91,65 @@ class HostileNames(unittest.TestCase):
                       ["partition", data, "--parts", "2", "--stream", "--method", "spring"]):
             done = folders.orrery(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertNotRegex(done.stdout + done.stderr, "[\x00-\x09\x0b-\x1f\x7f-\x9f]", words)
+            self.assertNotRegex(done.stdout + done.stderr, CONTROL, words)
+
+    def test_in_advice_are_text(self):
+        from advice_page_test import answer, plan
+        limited = {"part": "compute", "share": 0.6, "sentence": "computation" + HOSTILE}
+        hostile = plan("strategy.type=a" + HOSTILE, 0.02, limited_by=limited, difference="old" + HOSTILE)
+        told = {"schema_version": 1, "name": "n" + HOSTILE, "cluster": "c" + HOSTILE, "ranks": 4, "simulated": True,
+                "answers": [answer([plan("strategy.type=b" + HOSTILE, 0.02), hostile], what_if="w" + HOSTILE,
+                                   failed="f" + HOSTILE,
+                                   refused=[{"plan": "p" + HOSTILE, "too_large": False, "reason": "r" + HOSTILE}]),
+                            answer([plan("strategy.type=b", 0.02)], setting="s" + HOSTILE)]}
+        (self.path / "advice.json").write_text(json.dumps(told))
+        done = folders.orrery("report", self.path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, CONTROL)
+        page = (self.path / "report.html").read_text()
+        tags = Tags(page)
+        self.assertEqual((tags.tags & {"script", "img"}, tags.handlers), (set(), []))
+        self.assertGreater(page.count("&lt;script&gt;ran()"), 5)
+        self.assertNotIn("\x1b", page)
+
+    def test_in_experiments_are_refused_by_the_commands_that_read_them(self):
+        file = self.path / "e.json"
+        for key in ("name", "model.type", "dataset.generate"):
+            told = json.loads(json.dumps(folders.EXPERIMENT))
+            owner, _, last = key.rpartition(".")
+            (told[owner] if owner else told)[last] = HOSTILE
+            file.write_text(json.dumps(told))
+            for words in (["advise", file], ["infer", file, "--set", "inference={}"], ["caches", file],
+                          ["breakdown", file], ["dataset", "sharing", file], ["plan", file]):
+                done = folders.orrery(*words)
+                self.assertNotEqual(done.returncode, 0, words)
+                self.assertNotRegex(done.stdout + done.stderr, CONTROL, (key, words))
+
+    def test_in_what_a_run_left_do_not_steer_the_terminal_of_predict(self):
+        run = folders.real_run(self.path, train={"epochs": 1, "checkpoint_every": 1})
+        config = json.loads((run / "config.json").read_text())
+        for changed in (config | {"name": HOSTILE}, config | {"dataset": {"path": HOSTILE}},
+                        config | {"strategy": {"type": HOSTILE}}, config | {HOSTILE: HOSTILE}):
+            (run / "config.json").write_text(json.dumps(changed))
+            done = folders.orrery("predict", run, "--force")
+            self.assertIn(done.returncode, (0, 1, 2))
+            self.assertNotRegex(done.stdout + done.stderr, CONTROL)
+
+    def test_of_runs_that_are_watched_are_text(self):
+        for name in ("[red]\x1b[31mone", "[link=x]two"):
+            told = folders.result(label="k=1")
+            folders.write_run(self.path / name, told, config={"name": "x" + HOSTILE, "strategy": {"type": HOSTILE}},
+                              epochs=[{"epoch": 1, "loss": 1.0, "seconds": 0.1}])
+        for folder in (self.path, self.path / "[link=x]two"):
+            done = folders.orrery("watch", folder, "--once")
+            if "rich is missing" in done.stderr:
+                self.skipTest("needs rich")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotRegex(done.stdout + done.stderr, CONTROL)
+        (self.path / "[link=x]two" / "epochs.jsonl").write_text('{"epoch": 0, "loss": "high"}\n')
+        done = folders.orrery("watch", self.path, "--once")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("holds files that no run of this version wrote so", done.stderr)
 
     def test_in_the_options_of_netcluster_start_nothing(self):
         netcluster = folders.SOURCES / "experiments" / "netcluster"

@@ -1,5 +1,5 @@
-"""What a page of ours must keep so that everybody can read it: rules of WCAG 2.2 as far as a page's
-source tells, and ours about charts. broken_rules() says each breach in a line."""
+"""Rules for our pages, so that everybody can read them: those of WCAG 2.2 that a page's source can show, and ours about
+charts. broken_rules() says each breach in a line."""
 
 import re
 from html.parser import HTMLParser
@@ -144,8 +144,7 @@ def _drawings(root):
 
 
 def _legends(root):
-    """Every class of marks that a chart mixes with others stands in the legend beside it, and none
-    else does."""
+    """Every class of marks that a chart mixes with others stands in the legend beside it, and no other class does."""
     for chart in [*root.all("figure"), *root.all("section")]:
         if chart.tag == "section" and (next(chart.all("figure"), None) or next(
                 chart.all("section"), None)):

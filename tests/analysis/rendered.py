@@ -1,4 +1,4 @@
-"""A page as Chromium shows it: pictures, and what only a laid-out page tells.
+"""A page as Chromium shows it: pictures, and faults that only the layout shows.
 
 Run as a program it makes light.png, dark.png and phone.png of a report:
   python3 tests/analysis/rendered.py results/quickstart/report.html FOLDER
@@ -65,7 +65,7 @@ def _start(words, scheme, folder):
 
 
 def look(source, width, scheme):
-    """{"seen": texts that were looked at, "told": what is wrong} of the page at this width."""
+    """{"seen": texts that were checked, "told": faults} of the page at this width."""
     with tempfile.TemporaryDirectory() as folder:
         wrapper = Path(folder) / "wrapper.html"
         wrapper.write_text(

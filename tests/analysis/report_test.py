@@ -1,4 +1,4 @@
-"""The page of orrery report: whole, in need of nothing outside, saying what the result says."""
+"""The page of orrery report: it is whole, needs no other file, and has the numbers of the result."""
 
 import contextlib
 import io
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 
 class OfDamagedFiles(unittest.TestCase):
-    """Files of a run in which values are others: a page, or one line; never a traceback."""
+    """Files of a run with changed values give a page or one line of error, never a traceback."""
 
     OTHERS = (None, [], {}, "x", -1, 5, float("nan"), [1], {"a": 1})
 
@@ -66,7 +66,7 @@ class OfDamagedFiles(unittest.TestCase):
         self.path = Path(folder.name) / "run"
 
     def told(self):
-        """Exit status and what is said as an error."""
+        """The exit status and the error message."""
         out, err = io.StringIO(), io.StringIO()
         with mock.patch.object(sys, "argv", ["report", str(self.path)]), \
                 mock.patch.object(report.os, "dup2"), \

@@ -20,7 +20,7 @@ TABLE = [["cell", "paper", "ours", "role"],
 
 
 def on_terminal(columns, print_it):
-    """The lines that a terminal of so many columns gets."""
+    """The lines on a terminal of this many columns."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
@@ -49,7 +49,7 @@ def in_a_pipe(print_it):
 
 
 def a_figure():
-    """A figure that ships, and what making it might have told."""
+    """A shipped figure, and messages that making it might give."""
     shipped = figure_file.load("mg-gcn/table3")
     rows = [{"label": row["label"], "paper": row["paper"], "ours": 1.5, "unit": row["unit"],
              "error": 0.123, "role": shipped.role_of(row), "verdict": "differs"}

@@ -1,4 +1,4 @@
-"""What takes long is named while it lasts."""
+"""Long work is named while it lasts."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from ticking import Ticking  # noqa: E402
 
 
 def all_that_comes_from(master):
-    """What was written to a terminal that is closed by now; a read gives no more than one piece of it."""
+    """The output to a terminal that is closed by now; one read returns only a piece of it."""
     pieces = []
     try:
         while piece := os.read(master, 10000):

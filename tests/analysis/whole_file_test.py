@@ -20,6 +20,18 @@ class WholeFiles(unittest.TestCase):
     def tearDown(self):
         self.place.cleanup()
 
+    def test_a_pipe_or_a_device_is_not_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = Path(folder) / "result.json"
+            os.mkfifo(pipe)  # nobody writes into it
+            for odd in (pipe, Path("/dev/zero"), Path(folder)):
+                with self.assertRaisesRegex(OSError, "expected a regular file"):
+                    whole_file.read(odd)
+            said = subprocess.run([sys.executable, "-B", folders.SOURCES / "analysis/report.py", folder],
+                                  capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("result.json: cannot be read: expected a regular file", said.stderr)
+
     def test_replace_what_is_there_and_leave_nothing_beside(self):
         whole_file.write(self.folder / "a", "old")
         whole_file.write(self.folder / "a", "new")

@@ -1,4 +1,4 @@
-"""Kills commands that write, at random moments, and holds what stays against what is promised."""
+"""Kills commands that write, at random moments, and compares the remaining files with the promises."""
 
 import collections
 import json
@@ -91,7 +91,7 @@ class Subject:
         was_done = process.returncode == 0
         done = subprocess.run([small.PROGRAM, *words, *self.again], capture_output=True, text=True,
                               timeout=small.SECONDS, check=False)
-        if done.returncode != 0:  # only where the killed one had put everything in place
+        if done.returncode != 0:  # only if the killed start had put everything in place
             assert "already" in done.stderr or "of that name" in done.stderr or \
                 "exists already" in done.stderr, done.stderr
         else:
@@ -164,7 +164,7 @@ class Job(Subject):
         try:
             os.kill(process, number)
         except ProcessLookupError:
-            pass  # it has ended meanwhile
+            pass  # the process has ended meanwhile
 
     def kill_once(self, place, draw):
         how = draw.choice(self.VICTIMS)
@@ -215,7 +215,7 @@ class Job(Subject):
         return f"{how}: {'named' if told else 'no failure.json'}"
 
     def slow_down(self, place, process, rank, alive, out):
-        """Holds a rank up for less than makes it count as lost: the job ends as if nothing were."""
+        """Stops a rank for less time than makes it count as lost: the job ends as usual."""
         self.send(rank, signal.SIGSTOP)
         time.sleep(self.HELD_UP)
         self.send(rank, signal.SIGCONT)
@@ -226,7 +226,7 @@ class Job(Subject):
 
 
 class Place(small.Place):
-    """As under faults, with larger inputs and what commands take."""
+    """The commands of tests/faults, with larger inputs and with their durations."""
 
     def __init__(self):
         super().__init__()
@@ -282,7 +282,7 @@ class Place(small.Place):
 
 
 def subjects():
-    """Every command that writes, and in a list the jobs over MPI that take turns."""
+    """Every command that writes, and a list of the jobs over MPI, which take turns."""
     found = [
         Subject(small.Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
                 "--resume"),

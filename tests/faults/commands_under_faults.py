@@ -1,4 +1,4 @@
-"""Small commands, each with what it must leave, under calls that fail one at a time."""
+"""Small commands under calls that fail one at a time, each with the files that it must leave."""
 
 import array
 import hashlib
@@ -50,7 +50,7 @@ def require_whole_files(folder):
 
 
 def require_readable(folder):
-    """Every JSON file can be read, and every line of a log but one that a kill cut off."""
+    """Every JSON file can be read, and every line of a log except one that a kill cut off."""
     for file in folder.rglob("*.json"):
         if not any(".partial-" in part for part in file.parts):
             loaded(file.read_text(), file)
@@ -68,20 +68,20 @@ class Command:
         self.environment = environment or {}
 
     def prepare(self, out):
-        """Puts in place what was there before."""
+        """Puts the files in place that were there before."""
 
     def state(self, out, said):
-        """What the command made, without what differs between two runs of it."""
+        """The files that the command made, without the parts that differ between two runs."""
         return digest_of(out / "made")
 
     def check_failed(self, out, inputs, whole):
-        """Holds what a failed command left against its promise: all or nothing under its name."""
+        """Checks that a failed command has left all or nothing under the name of its output."""
         left = digest_of(out / "made")
         assert left is None or left == whole, "a half-written folder stands under its name"
 
 
 class Advises(Command):
-    """Writes plans, and says beside them how long it took."""
+    """Writes plans, and the time that it took."""
 
     def state(self, out, said):
         made = out / "made"
@@ -115,7 +115,7 @@ class Looks(Prints):
 
 
 class Replaces(Command):
-    """As Command, where an older data set has the name."""
+    """A Command whose output replaces an older data set."""
 
     def prepare(self, out):
         shutil.copytree(out.parent / "in" / "data", out / "made")
@@ -168,7 +168,7 @@ class Infers(Command):
     """An inference, whose embeddings appear as a whole, and which --resume goes on with."""
 
     def state(self, out, said):
-        # What was received is of the layers that were computed now.
+        # The received bytes are those of the layers that were computed now.
         result = loaded((out / "made" / "result.json").read_text(), "result.json")
         printed = loaded(said.splitlines()[-1], "standard output")
         return [digest_of(out / "made" / "embeddings"), result["name"], printed["name"]]
@@ -230,7 +230,7 @@ READERS = [
           "-1", "--json"),
     Looks("caches", "caches", "IN/run.json", "--set", BATCHES, "--json"),
 ]
-# What takes a second or more, for tests/faults/run.
+# Commands that take a second or more, for tests/faults/run.
 BY_HAND = [
     Looks("starve", "starve", "IN/run.json", "--set", BATCHES, "--now", "--json"),
     Looks("breakdown", "breakdown", "IN/run.json", "--methods", "hash", "--out", "OUT/made",
@@ -300,7 +300,7 @@ class Place:
         return self.whole[command.name]
 
     def watched(self, command, call, variable):
-        """What the library tells of the undisturbed command's calls of a kind."""
+        """The library's report on the calls of a kind in the undisturbed command."""
         self.undisturbed(command)
         file = self.folder / "told"
         file.unlink(missing_ok=True)
@@ -314,7 +314,7 @@ class Place:
         return int(self.watched(command, call, "FAULT_COUNT"))
 
     def places(self, command, call):
-        """The places that they are made from."""
+        """The places in the program that make them."""
         return self.watched(command, call, "FAULT_PLACES").split()
 
     def fail(self, command, call, at, error, calls=1):
@@ -331,7 +331,7 @@ class Place:
             assert command.state(out, done.said) == whole, "exit 0 with another outcome"
             return "done"
         last = done.errors.strip().splitlines()[-1] if done.errors.strip() else ""
-        if call != "write":  # else the error line itself may be what cannot be written
+        if call != "write":  # otherwise it may be the error line that cannot be written
             assert "orrery: error: " in done.errors, f"no word about the failure: {last}"
         for raw in ("std::bad_alloc", "json.exception", "terminate called"):
             assert raw not in done.errors, f"raw words: {last}"

@@ -1,4 +1,5 @@
-"""Calls of the system and allocations that fail one at a time: an error, or all of the outcome."""
+"""Calls of the system and allocations that fail one at a time: a command ends with an error, or with its whole
+outcome."""
 
 import errno
 import os
@@ -22,7 +23,7 @@ class FailingCalls(unittest.TestCase):
         cls.place.remove()
 
     def fail_some(self, command, call, error, tried=TRIED, calls=1):
-        """Fails calls of a kind, spread over all that the command makes; how many of them ended in an
+        """Fails calls of a kind, spread over all calls of the command; returns the number of commands that ended in an
         error."""
         number = self.place.count(command, call)
         step = max(1, number // tried)

@@ -1,4 +1,4 @@
-"""Limits of the system and odd surroundings: the outcome, or one line that says which limit."""
+"""Limits of the system and odd surroundings: the usual outcome, or one line that names the limit."""
 
 import json
 import os

@@ -18,7 +18,7 @@ import orrery
 
 
 class Tensor:
-    """Of PyTorch, as far as anything here looks at it."""
+    """A stand-in for a tensor of PyTorch, with the members that are used here."""
 
     def __init__(self, values):
         self.values = np.asarray(values)

@@ -1,4 +1,4 @@
-"""Kernels on arrays: held against the program, SciPy and the graph itself."""
+"""Kernels on arrays, compared with the program, SciPy and the graph itself."""
 
 import os
 import subprocess

@@ -12,7 +12,7 @@ import nbformat
 
 
 def texts(cell):
-    """What a cell printed, returned and displayed, as text."""
+    """The output of a cell as text: printed, returned and displayed."""
     said = []
     for output in cell.get("outputs", []):
         said.append(output.get("text", "") or output.get("data", {}).get("text/plain", ""))

@@ -1,4 +1,4 @@
-"""What training does beside its steps, held against NumPy: schedules, class weights, weights of edges, early
+"""The parts of training beside its steps, compared with NumPy: schedules, class weights, weights of edges, early
 stopping, the best weights, predictions and their scores."""
 
 import csv
@@ -185,7 +185,7 @@ class Training(unittest.TestCase):
         train = {"epochs": 80, "optimizer": "adam", "learning_rate": 0.05}
         whole = self.lines(self.run_on("whole", train=train), "val_accuracy")
         epochs, at, best = self.stops_at(whole, 7)
-        self.assertLess(epochs, 80)  # else this says nothing
+        self.assertLess(epochs, 80)  # otherwise this test shows nothing
         for ranks in (1, 2):
             run = self.run_on("stopped", ranks, train=train | {"patience": 7})
             result = json.loads((run / "result.json").read_text())

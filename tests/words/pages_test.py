@@ -1,4 +1,4 @@
-"""docs/check.py finds nothing in the pages that are here, and finds what is wrong in one that is."""
+"""docs/check.py finds no fault in our pages, and finds the faults of made-up ones."""
 
 import importlib.util
 import os

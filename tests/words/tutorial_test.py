@@ -1,4 +1,5 @@
-"""docs/tutorial.md: every block of commands runs, in order, in an empty folder, and leaves what the page says."""
+"""docs/tutorial.md: every block of commands runs, in order, in an empty folder, and leaves the files that the page
+names."""
 
 import os
 import re

@@ -29,7 +29,7 @@ class StepData {
   const SparseFeatures* sparse_features() const {
     return sparse_features_ ? &*sparse_features_ : nullptr;
   }
-  /// Number of rows of the last level.
+  /// Labels of the rows of the last level.
   Tensor labels() const { return labels_.tensor(); }
   /// The rows of the last level that are in the split (train, validation or test).
   Tensor targets(Split split) const { return targets_[at(split)].tensor(); }

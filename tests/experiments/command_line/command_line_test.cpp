@@ -54,10 +54,35 @@ TEST_F(CommandLine, GivesAnOverviewToWhoAsksForNothing) {
 }
 
 TEST_F(CommandLine, HelpsInLinesOfAtMostAHundredColumns) {
-  for (const char* command :
-       {"", "run", "sweep", "plan", "validate", "report", "figure", "dataset", "dataset info",
-        "dataset generate", "dataset convert", "dataset get", "partition", "cluster",
-        "cluster show", "calibrate", "help", "completion", "man"}) {
+  for (const char* command : {"",
+                              "run",
+                              "sweep",
+                              "infer",
+                              "predict",
+                              "watch",
+                              "plan",
+                              "advise",
+                              "caches",
+                              "starve",
+                              "breakdown",
+                              "validate",
+                              "report",
+                              "figure",
+                              "equations",
+                              "dataset",
+                              "dataset info",
+                              "dataset generate",
+                              "dataset convert",
+                              "dataset get",
+                              "dataset sample-check",
+                              "dataset sharing",
+                              "partition",
+                              "cluster",
+                              "cluster show",
+                              "calibrate",
+                              "help",
+                              "completion",
+                              "man"}) {
     const std::string help = said(fmt::format("help {}", command), 0);
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);)

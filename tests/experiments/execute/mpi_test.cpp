@@ -62,7 +62,7 @@ TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
   EXPECT_NE(read("a/timeline.json").find("rank 2"), std::string::npos);
 }
 
-/// Every rank says what it saw of its processors; rank 0 tells what remains for others.
+/// Every rank reports the processors that it saw; rank 0 prints those that remain for others.
 TEST_F(MpiJob, SaysWhatOtherProgramsDidMeanwhile) {
   if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
   const pid_t other = ::fork();
