@@ -36,7 +36,8 @@ class GatConvolution final : public Convolution {
         averages_(layer == context.model->layers && context.model->output_heads > 1),
         heads_(layer == context.model->layers ? context.model->output_heads : context.model->heads),
         width_(averages_ ? out * heads_ : out),
-        weight_(context.parameters.add({in, width_}, Parameters::glorot(in, width_), decays)) {
+        weight_(
+            context.parameters.add({in, width_}, Parameters::glorot(in, width_ / heads_), decays)) {
     if (additive())
       ends_ = context.parameters.add({2 * heads_, width_ / heads_},
                                      Parameters::glorot(width_ / heads_, 1), decays, "attention");

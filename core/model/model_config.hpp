@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ops/ops.hpp"
+#include "core/runtime/best_epoch.hpp"
 
 namespace orrery {
 
@@ -134,8 +135,9 @@ struct TrainConfig {
   /// scaled to 1 on average; none: all alike. Not with several labels.
   std::vector<double> class_weights{};
   bool balance_classes = false;  ///< instead: inversely to how often a class trains
-  /// Training ends after this many evaluations in a row without a better validation accuracy; 0:
-  /// never.
+  BestBy best_by = BestBy::accuracy;
+  /// Training ends after this many evaluations in a row without a better validation accuracy, or by
+  /// accuracy and loss without one that is as good as all before in either; 0: never.
   int patience = 0;
 };
 

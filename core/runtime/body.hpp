@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/runtime/best_epoch.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace orrery {
@@ -48,12 +49,6 @@ struct RowUse {
   std::int64_t foreign = 0, kept = 0;
 };
 
-/// The best validation accuracy so far, and after which epoch it was.
-struct BestSoFar {
-  int epoch = -1;
-  double validation = 0;
-};
-
 struct EpochReport {
   int epoch = 0;  ///< from 0
   /// Training loss before the epoch's (last) update; nothing without values or without training.
@@ -70,6 +65,8 @@ struct EpochReport {
   std::optional<HeldOutScores> links = {};  ///< with scores, where links are predicted
   /// Training ends with this epoch, as evaluations got no better for too long (TrainConfig::patience).
   bool stops_early = false;
+  /// Mean over the validation vertices, with scores, if the best epoch is chosen by it (BestBy).
+  std::optional<double> validation_loss = {};
 };
 
 /// A run between two epochs, or between two steps: everything it needs to continue as if it had

@@ -289,11 +289,10 @@ void complete_training(Json& t) {
                                     schedule["epochs"].dump(), schedule["warmup"].dump()));
   }
   const bool scored = t.value("patience", 0) > 0 || t.contains("metrics");
-  if (scored && t["eval_every"] == 0)
-    throw ConfigError(
-        "train.eval_every",
-        "found 0, but train.patience and train.metrics go by validation accuracies: set "
-        "it to 1 or more");
+  if ((scored || t.contains("best_by")) && t["eval_every"] == 0)
+    throw ConfigError("train.eval_every",
+                      "found 0, but train.patience, train.best_by and train.metrics go by "
+                      "validation accuracies: set it to 1 or more");
   if (scored && !t.contains("keep_best")) t["keep_best"] = true;
   if (t.contains("metrics") && !t["keep_best"])
     throw ConfigError("train.keep_best", "found false, but train.metrics scores what it keeps");
@@ -322,7 +321,7 @@ void require_possible_links(const Json& root) {
     refuse("dataset.edge_weights",
            "belong to the edges of the whole graph, and some of them are held out as links: set it "
            "to false");
-  for (const char* key : {"metrics", "class_weights"})
+  for (const char* key : {"metrics", "class_weights", "best_by"})
     if (root["train"].contains(key))
       throw ConfigError(fmt::format("train.{}", key),
                         "is about the classes of vertices, and links have none: leave it out");
@@ -569,6 +568,9 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
     train.balance_classes = true;
   else if (weights.is_array())
     train.class_weights = weights.get<std::vector<double>>();
+  train.best_by = pick<BestBy>(
+      t.value("best_by", "accuracy"),
+      {{"accuracy", BestBy::accuracy}, {"accuracy_and_loss", BestBy::accuracy_and_loss}});
   train.patience = t.value("patience", 0);
   train.seed = seed;
   return train;

@@ -62,13 +62,12 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
   return result;
 }
 
-std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs) {
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs, BestBy by) {
   std::optional<EpochReport> best;
+  std::optional<BestSoFar> noted;
   for (const EpochReport& report : epochs) {
     if (!report.scores) continue;
-    if (!best || !report.scores->validation ||
-        *report.scores->validation > *best->scores->validation)
-      best = report;
+    if (note_epoch(noted, report, by) || !report.scores->validation) best = report;
   }
   return best;
 }

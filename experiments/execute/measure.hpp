@@ -39,8 +39,9 @@ struct Measurement {
 Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
                     const std::vector<Summary>& summaries);
 
-/// The report with the highest validation accuracy (the first of equal ones; without validation
-/// vertices the last evaluated one). Nothing if no epoch was evaluated.
-std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs);
+/// The report of the best epoch (note_epoch); without validation vertices the last evaluated one.
+/// Nothing if no epoch was evaluated.
+std::optional<EpochReport> best_epoch(const std::vector<EpochReport>& epochs,
+                                      BestBy by = BestBy::accuracy);
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "core/base/error.hpp"
@@ -90,6 +91,27 @@ Json to_json(const std::vector<NamedShape>& names) {
   return list;
 }
 
+Json to_json(const BestSoFar& best) {
+  Json kept{{"epoch", best.epoch}, {"validation_accuracy", best.validation}};
+  if (std::isfinite(best.lowest_loss))
+    kept.update(Json{{"highest_accuracy", best.highest},
+                     {"lowest_loss", best.lowest_loss},
+                     {"as_good", best.as_good}});
+  return kept;
+}
+
+/// Its inverse; `header` has a best epoch.
+BestSoFar best_of(const JsonReader& header) {
+  BestSoFar best;
+  best.epoch = best.as_good = static_cast<int>(header.count("best/epoch"));
+  best.validation = best.highest = header.get<double>("best/validation_accuracy");
+  if (!header.has("best/lowest_loss")) return best;
+  best.highest = header.get<double>("best/highest_accuracy");
+  best.lowest_loss = header.get<double>("best/lowest_loss");
+  best.as_good = static_cast<int>(header.count("best/as_good"));
+  return best;
+}
+
 /// Takes bytes from the front; DataError where they are not there.
 class Reader {
  public:
@@ -132,9 +154,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
               {"steps", checkpoint.steps},
               {"losses", checkpoint.losses},
               {"experiment", identity(resolved)}};
-  if (checkpoint.best)
-    header["best"] = {{"epoch", checkpoint.best->epoch},
-                      {"validation_accuracy", checkpoint.best->validation}};
+  if (checkpoint.best) header["best"] = to_json(*checkpoint.best);
   if (widths) header["widths"] = {{"features", widths->features}, {"classes", widths->classes}};
   if (widths && model != nullptr) {
     const NamedState names = named_state(*model, widths->features, widths->classes);
@@ -180,9 +200,7 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   checkpoint.epochs = count("epochs");
   if (header.has("steps")) checkpoint.steps = count("steps");
   if (checkpoint.steps > 0) checkpoint.losses = header.get<std::vector<double>>("losses");
-  if (header.has("best"))
-    checkpoint.best = BestSoFar{static_cast<int>(header.count("best/epoch")),
-                                header.get<double>("best/validation_accuracy")};
+  if (header.has("best")) checkpoint.best = best_of(header);
   for (const std::int64_t size : header.counts("rows")) {
     const auto floats = static_cast<std::size_t>(size);
     if (floats > in.left() / sizeof(float))

@@ -37,6 +37,7 @@ EpochReport report_of(const JsonReader& line, int epoch) {
   const Accuracies scores{number(line, "train_accuracy"), number(line, "val_accuracy"),
                           number(line, "test_accuracy")};
   if (scores.train || scores.validation || scores.test) report.scores = scores;
+  if (line.has("val_loss")) report.validation_loss = line.get<double>("val_loss");
   if (line.has("links"))
     report.links = {link_scores_of(line, "validation"), link_scores_of(line, "test")};
   return report;

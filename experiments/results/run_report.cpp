@@ -304,13 +304,14 @@ Json epoch_json(const EpochReport& report, double seconds) {
             {"val_accuracy", or_null(scores.validation)},
             {"test_accuracy", or_null(scores.test)},
             {"seconds", seconds}};
+  if (report.validation_loss) line["val_loss"] = *report.validation_loss;
   if (report.links) line["links"] = links_json(report);
   return line;
 }
 
 Json result_json(const Experiment& experiment, const DataFacts& data, const Placement& placement,
                  const Outcome& outcome, const Measurement& m) {
-  const auto best = best_epoch(outcome.epochs);
+  const auto best = best_epoch(outcome.epochs, experiment.train.best_by);
   const Accuracies scores = best ? *best->scores : Accuracies{};
   Json kinds = Json::object();
   for (const auto& [kind, seconds] : m.breakdown.compute_by_kind) kinds[kind] = seconds;

@@ -38,8 +38,9 @@ Experiment forward_experiment(const Json& resolved, int ranks,
   for (const char* key :
        {"simulate_on", "simulation", "inference", "timeline", "validate", "sweep"})
     file.erase(key);
-  for (const char* key : {"schedule", "class_weights", "weights", "patience", "keep_best",
-                          "metrics", "checkpoint_every", "checkpoint_steps", "cuda_graph"})
+  for (const char* key :
+       {"schedule", "class_weights", "weights", "patience", "best_by", "keep_best", "metrics",
+        "checkpoint_every", "checkpoint_steps", "cuda_graph"})
     file["train"].erase(key);
   file["dataset"].erase("inductive");  // its model is for the whole graph
   file["model"].erase("sparse_input");

@@ -196,14 +196,16 @@ class Training(unittest.TestCase):
             self.assertAlmostEqual(orrery.predict(run, force=True, quiet=True).scores["validation"]["accuracy"], best)
 
     def test_EarlyStoppingGoesOnFromACheckpoint(self):
-        train = {"epochs": 80, "optimizer": "adam", "learning_rate": 0.05, "patience": 7, "checkpoint_every": 1}
-        run = self.run_on("straight", train=train)
-        straight = self.lines(run, "loss")
-        begun = self.run_on("resumed", train=train | {"epochs": len(straight) - 3})
-        orrery.run(self.config(cluster={"ranks": 1}, train=train), out=begun, resume=True, quiet=True)
-        self.assertEqual(self.lines(begun, "loss"), straight)
-        again = orrery.run(self.config(cluster={"ranks": 1}, train=train), out=begun, resume=True, quiet=True)
-        self.assertEqual(again["epochs"], len(straight))
+        for name, by in (("accuracy", {}), ("both", {"best_by": "accuracy_and_loss"})):
+            train = {"epochs": 80, "optimizer": "adam", "learning_rate": 0.05, "patience": 7, "checkpoint_every": 1} | by
+            run = self.run_on(f"straight {name}", train=train)
+            straight = self.lines(run, "loss")
+            begun = self.run_on(f"resumed {name}", train=train | {"epochs": len(straight) - 3})
+            orrery.run(self.config(cluster={"ranks": 1}, train=train), out=begun, resume=True, quiet=True)
+            self.assertEqual(self.lines(begun, "loss"), straight)
+            again = orrery.run(self.config(cluster={"ranks": 1}, train=train), out=begun, resume=True, quiet=True)
+            self.assertEqual(again["epochs"], len(straight))
+            self.assertEqual(again["best_epoch"], json.loads((run / "result.json").read_text())["best_epoch"])
 
     def test_AResumedTrainingIsTheStraightOne(self):
         """To the bit, with everything that a step depends on beside the weights."""

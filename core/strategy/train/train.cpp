@@ -61,7 +61,7 @@ class Trainer {
       load(*first);
     if (data_ && steps_of(first_epoch()) > 0) loads_ = 1;
     if (in_turns()) most_epochs_ = std::min(schedule_.local->interval, epochs());
-    metrics_ = Buffer(rt_, {1, most_epochs_ + kCounts}, DType::f64, "metrics");
+    metrics_ = Buffer(rt_, {1, most_epochs_ + evaluated()}, DType::f64, "metrics");
     rt_.submit(Lane::copy, Fill{metrics_.tensor(), 0});
     if (control.checkpoint_steps > 0)
       losses_of_ranks_ = Buffer(rt_, {1, rt.size()}, DType::f64, "metrics/losses of ranks");
@@ -323,30 +323,27 @@ class Trainer {
     const RowUse before = std::exchange(row_use_, session_->row_use());
     reports.front().rows = {row_use_.foreign - before.foreign, row_use_.kept - before.kept};
     if (evaluates && reports.back().epoch == epoch) add_scores(reports.back());
-    last.stops_early = !improves(last) && out_of_patience(epoch);
-    if (best_ && best_->epoch == epoch && control_.keeps_best)
+    require_validation(last);
+    const bool best = !last.divergence && note_epoch(best_, last, problem_.train.best_by);
+    last.stops_early = !best && out_of_patience(epoch);
+    if (best && control_.keeps_best)
       checkpoints_->keep_best({epoch + 1, {}, 0, {}, best_}, observer);
     return reports;
   }
 
-  /// Takes note of an evaluation that is better than all before. All ranks do alike: the counts that
-  /// accuracies are made of are summed over all of them.
-  bool improves(const EpochReport& report) {
-    if (!report.scores || report.divergence) return false;
-    const std::optional<double> now = report.scores->validation;
-    if (!now && (problem_.train.patience > 0 || control_.keeps_best))
-      throw ConfigError("dataset.split",
-                        "has no validation vertices, by whose accuracy training would stop or keep "
-                        "its best weights: leave out train.patience and train.keep_best");
-    if (!now || (best_ && *now <= best_->validation)) return false;
-    best_ = BestSoFar{report.epoch, *now};
-    return true;
+  void require_validation(const EpochReport& report) const {
+    const TrainConfig& train = problem_.train;
+    const bool needed = train.patience > 0 || control_.keeps_best || weighs_loss();
+    if (!needed || !report.scores || report.scores->validation) return;
+    throw ConfigError("dataset.split",
+                      "has no validation vertices, by which training would stop or choose its best "
+                      "epoch: leave out train.patience, train.keep_best and train.best_by");
   }
   /// Counts evaluations, which come every eval_every epochs and after the last.
   bool out_of_patience(int epoch) const {
     const int patience = problem_.train.patience;
     return patience > 0 && best_ && evaluates_after(epoch) &&
-           epoch - best_->epoch >= patience * problem_.train.eval_every;
+           epoch - best_->as_good >= patience * problem_.train.eval_every;
   }
 
   Divergence gradients_divergence() {
@@ -358,7 +355,8 @@ class Trainer {
 
   void evaluate(int epoch) {
     const bool several = schedule_.evaluation.size() != 1;
-    if (several) begin_sum({Stage::evaluate, epoch}, counts(0, kCounts));
+    if (several) begin_sum({Stage::evaluate, epoch}, counts(0, evaluated()));
+    std::int64_t validation = 0;
     for (const int structure : schedule_.evaluation) {
       use({structure, 0}, {Stage::evaluate, epoch}, trains_on(structure));
       products().begin(Stage::evaluate, epoch);
@@ -372,7 +370,15 @@ class Trainer {
         rt_.submit(Lane::compute,
                    Score{problem_.train.loss, logits, on_->labels(), on_->targets(kSplits[s]),
                          counts(3 * static_cast<std::int64_t>(s), 3), several});
+      if (!weighs_loss()) continue;
+      const Tensor targets = on_->targets(Split::validation);
+      validation += targets.rows();
+      // The gradient goes where nothing reads the logits any more.
+      rt_.submit(Lane::compute, Loss{problem_.train.loss, logits, on_->labels(), targets, logits,
+                                     validation_loss(), 1, 1, several});
     }
+    if (weighs_loss())
+      rt_.submit(Lane::compute, Fill{validation_count(), static_cast<double>(validation)});
     if (prefetch_) return leave_evaluation();
     // Reload the training structure now, so that the next epoch is not charged for what evaluation
     // evicted.
@@ -397,6 +403,7 @@ class Trainer {
   void add_scores(EpochReport& report) {
     if (!links_) {
       report.scores = read_scores();
+      report.validation_loss = read_validation_loss();
       return;
     }
     report.links = link_scores_;
@@ -419,6 +426,14 @@ class Trainer {
     return Accuracies{f1(0), f1(1), f1(2)};
   }
 
+  std::optional<double> read_validation_loss() {
+    if (!weighs_loss()) return std::nullopt;
+    const auto sum = rt_.scalar(metrics_lane(), validation_loss()),
+               vertices = rt_.scalar(metrics_lane(), validation_count());
+    if (!sum || !vertices || *vertices == 0) return std::nullopt;
+    return *sum / *vertices;
+  }
+
   /// Sums to which steps will add.
   void begin_sum(const Phase& phase, const Tensor& sum, double from = 0) {
     rt_.phase(phase);
@@ -433,8 +448,12 @@ class Trainer {
   Lane metrics_lane() const { return on_ != nullptr ? products().metrics_lane() : Lane::comm; }
   std::int64_t classes() const { return facts_.classes; }
 
+  /// Whether evaluations compute the loss of the validation vertices, too.
+  bool weighs_loss() const { return problem_.train.best_by == BestBy::accuracy_and_loss; }
+  std::int64_t evaluated() const { return kCounts + (weighs_loss() ? 2 : 0); }
+
   /// Losses of the turn and counts of one rank stand side by side, so that one all-reduce sums
-  /// them: [.. losses | 3 counts per split].
+  /// them: [.. losses | 3 counts per split | loss and number of validation vertices].
   Tensor losses() const {
     const std::int64_t n = turn_.last + 1 - turn_.first;
     return metrics_.tensor().cols_at(most_epochs_ - n, n);
@@ -445,9 +464,11 @@ class Trainer {
   Tensor counts(std::int64_t first, std::int64_t count) const {
     return metrics_.tensor().cols_at(most_epochs_ + first, count);
   }
+  Tensor validation_loss() const { return counts(kCounts, 1); }
+  Tensor validation_count() const { return counts(kCounts + 1, 1); }
   Tensor losses_and_counts() const {
     const std::int64_t n = turn_.last + 1 - turn_.first;
-    return metrics_.tensor().cols_at(most_epochs_ - n, n + kCounts);
+    return metrics_.tensor().cols_at(most_epochs_ - n, n + evaluated());
   }
 
   Runtime& rt_;

@@ -143,6 +143,22 @@ TEST(BestEpoch, IsTheFirstWithTheHighestValidation) {
   EXPECT_FALSE(best_epoch({{0, 1.0, {}}}).has_value());
 }
 
+TEST(BestEpoch, ByAccuracyAndLossIsTheLastAtWhichNeitherHadBeenBetter) {
+  const auto scored = [](int epoch, double accuracy, double loss) {
+    return EpochReport{.epoch = epoch,
+                       .loss = 1.0,
+                       .scores = Accuracies{0.5, accuracy, 0.5},
+                       .validation_loss = loss};
+  };
+  // Epoch 3 is as good as epoch 1 in both; later ones are better in one of them only.
+  const std::vector<EpochReport> epochs{
+      scored(0, 0.3, 2.0), scored(1, 0.6, 1.0), {2, 1.0, {}},       scored(3, 0.6, 1.0),
+      scored(4, 0.7, 1.1), scored(5, 0.6, 0.9), scored(6, 0.6, 0.8)};
+
+  EXPECT_EQ(best_epoch(epochs, BestBy::accuracy_and_loss)->epoch, 3);
+  EXPECT_EQ(best_epoch(epochs)->epoch, 4);
+}
+
 TEST(BestEpoch, WithoutValidationVerticesIsTheLast) {
   EXPECT_EQ(
       best_epoch({{0, 1.0, Accuracies{0.1, {}, 0.2}}, {1, 1.0, Accuracies{0.1, {}, 0.3}}})->epoch,
