@@ -45,6 +45,7 @@ sim::Simulation simulation() {
 
 sim::Replay replay() {
   return {{{test::made_up_cost(1)}, {test::made_up_cost(2)}},
+          {0.5, 0.75},
           {test::made_up_timeline(0)},
           {{"a > b", "link", 1e9, 5, 0.5}},
           {{sim::CollectiveKind::all_reduce, 2, "ring", 1, 2, 3}},
