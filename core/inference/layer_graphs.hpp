@@ -135,6 +135,9 @@ class LayerGraphs {
   PartRows cut_wanted(int layer, int rank, std::int64_t rows_per_group) const;
   /// Entries of A in these rows (vertices); every layer has as many.
   std::int64_t entries_of(const Share& rows) const;
+  /// For a graph that is counted: the columns, of these, in which the rows have an entry, a self-loop
+  /// included.
+  std::int64_t expected_columns(const Share& rows, const Share& columns) const;
 
  private:
   /// For one part: where the draws of a vertex begin, or −1 if it has all neighbours; for each
@@ -153,8 +156,6 @@ class LayerGraphs {
   // For a graph that is counted.
   /// Entries of A in these rows, without self-loops, that fall on this many columns.
   std::int64_t expected_entries(const Share& rows, std::int64_t columns) const;
-  /// The columns, of these, in which the rows have an entry, a self-loop included.
-  std::int64_t expected_columns(const Share& rows, const Share& columns) const;
   PartRows counted_window(int part, const Window& window, std::int64_t rows_per_group) const;
   Draws draw(int part) const;
   void count(int part, const Draws& draws);

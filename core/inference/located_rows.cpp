@@ -92,11 +92,8 @@ std::int64_t rows_in_group(std::int64_t rows, std::int64_t rows_per_group, std::
 /// Rows of x that a part of a counted graph meets in layer 1, its own rows included.
 std::int64_t columns_met(const LayerGraphs& graphs, int part) {
   const PartRows cut = graphs.cut(1, part, std::numeric_limits<Vertex>::max());
-  const auto own = static_cast<double>(cut.local.cols()),
-             entries = static_cast<double>(cut.local.nnz());
-  const std::int64_t of_own =
-      own == 0 ? 0 : std::llround(own * (1 - std::pow(1 - 1 / own, entries)));
-  return cut.numbers.size() + of_own;
+  const Share own = graphs.layout().rows(part);
+  return cut.numbers.size() + graphs.expected_columns(own, own);
 }
 
 /// Every rank reads rows of every part in proportion to the part. The sums are exact.
