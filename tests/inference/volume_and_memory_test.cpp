@@ -390,7 +390,8 @@ TEST(InferenceOfStatistics, CountsWhatRowsInFilesInNoOrderReceiveAndHold) {
       const std::string way = fmt::format("order {}, preparation {}", static_cast<int>(order),
                                           static_cast<int>(preparation));
       EXPECT_NEAR(counted[0] / real[0], 1, 0.02) << way;
-      EXPECT_NEAR(counted[1] / real[1], 1, 0.05) << way;
+      // Groups of rows that lie elsewhere hold more than is counted.
+      EXPECT_NEAR(counted[1] / real[1], 1, preparation == Preparation::fused ? 0.15 : 0.05) << way;
       const double whole = kVertices * 8 * 4;
       EXPECT_EQ(real[2], preparation == Preparation::scan ? 8 * whole : whole) << way;
       EXPECT_EQ(counted[2], real[2]) << way;
