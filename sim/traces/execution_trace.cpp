@@ -274,11 +274,10 @@ class TraceBuilder {
                       k == 0 ? after : Ids{last});
           own.push_back(last);
           if (message.reduced <= 0 || s_.library.reduce_bytes_per_second <= 0) continue;
-          own.back() =
-              node(r,
-                   computation(lane, name + " adds",
-                               message.reduced / s_.library.reduce_bytes_per_second / count),
-                   {last});
+          Ids comes{last};  // and the chunk before it has been added
+          if (k > 0) add(comes, {own[at(k - 1)]});
+          const double seconds = message.reduced / s_.library.reduce_bytes_per_second / count;
+          own.back() = node(r, computation(lane, name + " adds", seconds), std::move(comes));
         }
       }
       ends.push_back(own.back());
