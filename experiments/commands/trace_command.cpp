@@ -148,8 +148,7 @@ void add_trace_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(
-      "Example: orrery trace configs/quickstart.json --set sweep={} --set backend=sim "
-      "--format goal");
+      "Example: orrery trace configs/granndis/reddit.json --set sweep={} --format goal");
   command->callback([options, &exit_code] {
     run_trace(*options);
     exit_code = 0;
