@@ -66,8 +66,8 @@ TEST(OpBuilders, MakeOperationsWhosePricePointIsTheOneAskedFor) {
     workspace.clear();
     Sizes sizes = smallest(grid);
     if (grid.key == "spmm") sizes["degree"] = 3;
-    // The smallest width of the grid is ragged; with heads it is that of their columns.
-    if (sizes.contains("ragged") && !sizes.contains("columns")) sizes["width"] = 16;
+    // The smallest width of the grid is ragged, and so is the smallest number of columns of a head.
+    if (sizes.contains("ragged")) sizes[sizes.contains("columns") ? "columns" : "width"] = 16;
 
     const auto ops = build_ops(grid.key, sizes)(workspace, 0);
 
