@@ -88,7 +88,7 @@ TEST_F(OneWayEdge, IsSoughtOnDiskOnlyWhereSomeEdgeStandsAlone) {
   ListedEdges alone({{0, 1}}, 2);
 
   EXPECT_FALSE(one_way_edge(balanced));
-  EXPECT_THROW(one_way_edge(alone), DataError) << "the folder for temporary files is not there";
+  EXPECT_THROW(one_way_edge(alone), Error) << "the folder for temporary files is not there";
 }
 
 }  // namespace
