@@ -35,7 +35,8 @@ class AttentionLayer final : public Convolution {
         averages_(layer == model.layers && model.output_heads > 1),
         heads_(layer == model.layers ? model.output_heads : model.heads),
         width_(averages_ ? out * heads_ : out),
-        weight_(context.parameters.add({in, width_}, Parameters::glorot(in, width_), false)) {
+        weight_(
+            context.parameters.add({in, width_}, Parameters::glorot(in, width_ / heads_), false)) {
     if (additive_)
       ends_ = context.parameters.add({2 * heads_, columns_of_head()},
                                      Parameters::glorot(columns_of_head(), 1), false);
