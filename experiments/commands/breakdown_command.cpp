@@ -30,13 +30,6 @@ struct Options {
   bool json = false;
 };
 
-Experiment experiment_of(const Options& options) {
-  const auto experiments = load_experiments(options.file, options.overrides);
-  if (!experiments.front().label.empty())
-    throw ConfigError("sweep", "one experiment at a time: choose a combination with --set");
-  return experiments.front();
-}
-
 std::string runs_of(double number) {
   return fmt::format("{:.0f} run{}", number, number == 1 ? "" : "s");
 }
@@ -119,7 +112,7 @@ Json to_json(const Experiment& experiment, const ExperimentStages& of) {
 void run_breakdown(const Options& options) {
   tell_activities(true);
   end_on_signals();
-  const Experiment experiment = experiment_of(options);
+  const Experiment experiment = load_one_experiment(options.file, options.overrides);
   std::vector<std::string> methods = options.methods;
   if (methods.empty()) methods = {experiment.partition.method};
   if (std::set<std::string>(methods.begin(), methods.end()).size() < methods.size())

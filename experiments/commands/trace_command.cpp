@@ -62,10 +62,7 @@ std::int64_t write_trace(const sim::ExecutionTrace& trace, const Options& option
 void run_trace(const Options& options) {
   tell_activities(true);
   end_on_signals();
-  const auto experiments = load_experiments(options.file, options.overrides);
-  if (!experiments.front().label.empty())
-    throw ConfigError("sweep", "one experiment at a time: choose a combination with --set");
-  const Experiment& experiment = experiments.front();
+  const Experiment experiment = load_one_experiment(options.file, options.overrides);
   if (!experiment.cluster)
     throw ConfigError("cluster.file",
                       "a trace has the times of a described cluster: name its file");

@@ -148,26 +148,26 @@ class Builder {
     return list;
   }
 
+  /// Reads the value of a key that has its source beside it; without the key, `value` stays.
+  template <class Number>
+  static void read_sourced(const Json& object, const char* key, Number& value) {
+    if (object.contains(key)) object[key]["value"].get_to(value);
+  }
+
   static FileStorage storage_of(const Json& said) {
     FileStorage storage;
-    const auto read = [&](const char* key, double& value) {
-      if (said.contains(key)) said[key]["value"].get_to(value);
-    };
-    read("bytes_per_second", storage.server_bytes_per_second);
-    read("shared_bytes_per_second", storage.shared_bytes_per_second);
-    read("latency_seconds", storage.latency_seconds);
+    read_sourced(said, "bytes_per_second", storage.server_bytes_per_second);
+    read_sourced(said, "shared_bytes_per_second", storage.shared_bytes_per_second);
+    read_sourced(said, "latency_seconds", storage.latency_seconds);
     return storage;
   }
 
   static ServerHost host_of(const Json& server) {
     ServerHost host;
-    const auto read = [&](const char* key, auto& value) {
-      if (server.contains(key)) server[key]["value"].get_to(value);
-    };
-    read("host_cores", host.cores);
-    read("host_memory_bytes", host.memory_bytes);
-    read("host_memory_bytes_per_second", host.memory_bytes_per_second);
-    read("host_pinned_bytes", host.pinned_bytes);
+    read_sourced(server, "host_cores", host.cores);
+    read_sourced(server, "host_memory_bytes", host.memory_bytes);
+    read_sourced(server, "host_memory_bytes_per_second", host.memory_bytes_per_second);
+    read_sourced(server, "host_pinned_bytes", host.pinned_bytes);
     host.profile = server.value("host_profile", "");
     return host;
   }

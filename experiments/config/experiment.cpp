@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kStandardInput = "-";  // length of a file's name
+constexpr const char* kStandardInput = "-";  // given as the name of a file
 constexpr std::size_t kMaxCombinations = 10000;
 constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above those of the schema
 constexpr int kMaxRanks = 1024;             // ranks may be threads of one process

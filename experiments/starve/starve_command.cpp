@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/base/error.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
@@ -28,10 +27,7 @@ struct Options {
 void run_starve(const Options& options) {
   tell_activities(true);
   end_on_signals();
-  const auto experiments = load_experiments(options.file, options.overrides);
-  if (!experiments.front().label.empty())
-    throw ConfigError("sweep", "one experiment at a time: choose a combination with --set");
-  const Experiment& experiment = experiments.front();
+  const Experiment experiment = load_one_experiment(options.file, options.overrides);
   DatasetCache datasets;
   Simulator simulator;
   const calibrate::WorkWatch watch;

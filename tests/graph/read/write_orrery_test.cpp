@@ -156,7 +156,7 @@ TEST_F(WriteOrreryTest, ExistingSetIsReplacedOnlyByForce) {
   other.graph = std::make_shared<Csr>(build_csr(EdgeList{2, {0}, {1}}));
 
   EXPECT_THAT(data_error([&] { write_orrery(other, file("out")); }),
-              HasSubstr("--force replaces a data set"));
+              HasSubstr("--force replaces what orrery wrote there"));
   EXPECT_EQ(read_dataset(file("out").string()).vertices(), 500);
   write_orrery(other, file("out"), true);
   EXPECT_EQ(read_dataset(file("out").string()).vertices(), 2);
