@@ -71,7 +71,7 @@ TEST_F(TraceCommand, RefusesWhatNoTraceHas) {
   EXPECT_THAT(read("err"), HasSubstr("GOAL has no collectives"));
   EXPECT_EQ(
       trace(R"(--set 'cluster={"ranks": 2}' --set backend=threads --set strategy.replication=1)"),
-      1);
+      2);
   EXPECT_THAT(read("err"), HasSubstr("cluster.file"));
   EXPECT_FALSE(fs::exists(in("made"))) << "nothing is left of a trace that failed";
 }
