@@ -63,7 +63,7 @@ class RowService {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<OpenStore>> open_;
-  std::vector<std::pair<Store, std::uint32_t>> openings_;  ///< bytes so far, for each store
+  std::vector<std::pair<Store, std::uint32_t>> openings_;  ///< times each store was opened so far
   bool leaving_ = false;
   std::thread thread_;
 

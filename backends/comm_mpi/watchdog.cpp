@@ -9,11 +9,11 @@
 namespace orrery::mpi {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(50);  // seconds between looks of the watchdog
+constexpr auto kLook = std::chrono::milliseconds(50);  // between looks of the watchdog
 constexpr double kOwnDelay = 2;                        // seconds: this process itself was stopped
 constexpr double kWaitsForTheDead = 0.3;               // seconds without progress
 constexpr double kGrace = 0.4;        // seconds between SIGTERM and the end; mpirun leaves one
-                                      // seconds until SIGKILL, in which the line must be written
+                                      // second until SIGKILL, in which the line must be written
 constexpr double kLookAround = 0.5;   // seconds between looks at the ranks of this server
 constexpr double kDeadForLong = 1.5;  // seconds in which mpirun should have noticed
 constexpr int kPatience = 20;         // tries to get the library's lock

@@ -125,7 +125,7 @@ struct ThreadWorld::Shared {
     throw Aborted(aborted);
   }
 
-  /// The number of ranks that have finished copying.
+  /// Notes that `count` more ranks have finished copying.
   void copied(int count) {
     if (copying.fetch_sub(count) != count || !failed) return;
     const std::lock_guard lock(mutex);  // whoever waits for it has looked before, or sleeps by now

@@ -42,7 +42,7 @@ class CudaDevice final : public RankDevice, public Storage {
     std::int64_t device_bytes = kUnlimited;
     bool tf32 = false;           ///< dense products round their operands to TF32
     bool graphs = false;         ///< repeated work is launched as CUDA graphs
-    KernelFactory host_kernels;  ///< draws that the host makes: initial weights
+    KernelFactory host_kernels;  ///< make the host's random draws: initial weights
     std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   };
   /// Errors    Error: the GPU has no room for the arena

@@ -7,7 +7,7 @@
 namespace orrery::cuda {
 namespace {
 
-/// Shorter runs are not worth a graph, whose launch costs about as much as two kernels.
+/// Shorter runs are not worth a graph, whose launch costs about as much as those of two kernels.
 constexpr std::size_t kShortest = 3;
 /// Number of remembered runs: those of an epoch of a thousand layers. At this number, runs that did
 /// not repeat among the last launches (twice as many) are forgotten.

@@ -1,4 +1,4 @@
-// Servers, devices, switches and the links between them: the hardware that a run is simulated on.
+// Servers, devices, switches and the links between them: the hardware that a run is forecast for.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,7 @@ struct Cluster {
   std::vector<ClusterNode> nodes;
   std::vector<ClusterLink> links;
   std::vector<Device> devices;         ///< in the order of ranks
-  ServerHost host = {};                ///< hosts of each server
+  ServerHost host = {};                ///< the same for each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
   FileStorage storage = {};
 

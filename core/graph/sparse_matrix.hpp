@@ -25,7 +25,7 @@ using Pattern = std::variant<std::shared_ptr<const Csr>, Counts>;
 /// Entry e of the pattern has the value values[e].
 struct SparseMatrix {
   Pattern pattern;
-  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]; empty if only counts are known
+  std::shared_ptr<const std::vector<float>> values;  ///< [nnz]; null if only counts are known
   bool symmetric = false;                            ///< A = Aᵀ, values included
 
   std::int64_t rows() const;

@@ -1,8 +1,9 @@
 // A ∘ (x·zᵀ) on the tiles of an inference: numbers of edges, which need whole rows at both ends.
 //
 // Each rank of a part computes all of the part's entries, or those of its whole rows
-// (InferenceConfig:: sddmm, which says RowLists). It receives the missing pieces of the rows at
-// both ends (twice for rows at either end), and for split entries the numbers that others computed.
+// (InferenceConfig::sddmm, which says RowLists). It receives the missing pieces of the rows at both
+// ends (of a row that is at both ends twice), and for split entries the numbers that others
+// computed.
 //
 // Source    Deal section 3.4 (SDDMM), Figure 10 and Table 3, approaches (i) and (ii)
 #pragma once

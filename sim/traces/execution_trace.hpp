@@ -49,7 +49,8 @@ struct TraceOptions {
 /// request, a node "serve" of the owner, and an answer.
 ///
 /// Left out   what is not the ranks' own: the time to issue operations, the sharing of devices,
-///            cores and links. Whoever replays the trace brings these.
+///            cores and links, barriers of threads, the time to read files. Whoever replays the trace
+///            brings these.
 /// Units      seconds, bytes. Messages of fractions of a byte (slices) are rounded.
 /// Errors     ProgramError (a deadlock), Error (a message that leaves in one of the epochs and arrives
 ///            in another; more than 2^31 messages), ConfigError (algorithms)

@@ -82,7 +82,7 @@ std::unique_ptr<CusparsePlan> make_plan(OrreryStream& s, const OrreryPattern& a,
 void spmm_cusparse(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
                    OrreryMatrix y, float beta, bool repeatable) {
   require(x.dtype == kOrreryF32 && y.dtype == kOrreryF32, "spmm needs f32");
-  if (a.nnz == 0) {  // nothing to report to a library
+  if (a.nnz == 0) {  // there is nothing to give to a library
     if (beta == 0) return fill(s, y, 0);
     return copy(s, y, y, beta, 0);
   }

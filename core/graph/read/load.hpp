@@ -26,8 +26,9 @@ Dataset load_dataset(const DatasetOptions& options);
 /// Errors    as load_dataset
 Dataset read_dataset(const std::string& path, const std::string& format = "auto");
 
-/// Eight hexadecimal digits for the edges, labels and split of the training data. Equal data has
-/// equal digits, and different data has different ones except by chance; features do not count.
+/// Eight hexadecimal digits for the edges, labels and split of a data set, as training uses them.
+/// Equal data has equal digits, and different data has different ones except by chance; features do
+/// not count.
 ///
 /// Cost      one pass over the edges, labels and split, on all cores
 std::string fingerprint_of(const Dataset& data);

@@ -72,7 +72,7 @@ Json meta_data(const Dataset& dataset, const Json& feature_storage) {
   return meta;
 }
 
-/// Why a folder may not be replaced by a data set: it holds more than one.
+/// Why a folder may not be replaced by a data set: it is none, or holds more than a data set.
 std::string not_only_a_data_set(const fs::path& folder) {
   if (!fs::exists(folder / "meta.json") || !fs::exists(folder / "edges.npy"))
     return "it is no data set (those have meta.json and edges.npy)";

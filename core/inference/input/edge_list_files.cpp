@@ -192,7 +192,7 @@ class Lines final : public PieceOfFile {
   }
 
  private:
-  /// The number of the next line in the file.
+  /// The place in the file, in bytes, where the next line begins.
   std::int64_t place() const { return start_ + static_cast<std::int64_t>(from_); }
 
   /// The end of the line that begins at from_; empty: the text ends.
