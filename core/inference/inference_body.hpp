@@ -21,7 +21,8 @@ namespace orrery {
 class EmbeddingSink {
  public:
   virtual ~EmbeddingSink() = default;
-  /// Every rank calls it once, on its own thread, with the vertices whose whole rows it has.
+  /// Every rank calls it once, on a separate thread (its host lane), with the vertices whose whole
+  /// rows it has.
   ///
   /// Shapes    values [vertices, columns], row by row
   virtual void put(int rank, const Share& vertices, std::int64_t columns,
@@ -35,8 +36,8 @@ class LayerStore {
   /// The number of layers, from the first, whose tiles have been put here by all ranks that have
   /// one.
   virtual int layers_done() const = 0;
-  /// Every rank whose tile is not empty calls it, on its own thread, while its next layer is
-  /// computed.
+  /// Every rank whose tile is not empty calls it, on a separate thread (its host lane), while its
+  /// next layer is computed.
   ///
   /// Shapes    tile [rows of the rank's part, its columns], row by row
   virtual void put(int rank, int layer, std::span<const float> tile) = 0;

@@ -27,8 +27,8 @@ struct LayerType {
   bool own_rows = false;
   /// Computes weights of edges (Products::edges) instead of multiplying by A.
   bool weighs_edges = false;
-  /// Its weights choose the largest of these, by columns and without heads; it needs the rows of
-  /// all sources at once (Products::holds_sources()).
+  /// A layer that weighs edges: its weights choose the largest value, by columns and without heads;
+  /// it needs the rows of all sources at once (Products::holds_sources()).
   bool takes_largest = false;
   /// A tape keeps the aggregated input also where x is multiplied by W first (tape.hpp).
   bool tape_keeps_aggregated = false;
@@ -55,7 +55,7 @@ class AddLayer {
 /// Errors    ConfigError: two with one name, an invalid name, no function
 std::vector<LayerType> with_built_in(std::vector<LayerType> added);
 
-/// All layers; the last added ones come last.
+/// All layers; those added from outside come last.
 ///
 /// Errors    as with_built_in()
 const std::vector<LayerType>& layer_types();

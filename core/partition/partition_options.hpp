@@ -72,7 +72,7 @@ struct PartitionOptions {
   SpringOptions spring{};
   LdgOptions ldg{};
   FennelOptions fennel{};
-  std::map<std::string, double> numbers{};  ///< settings of a method from outside, by key
+  std::map<std::string, double> numbers{};  ///< those given of a method from outside, by key
   EdgeSink assigned{};                      ///< if set, edge partitioners call it with every edge
 };
 

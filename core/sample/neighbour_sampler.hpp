@@ -34,9 +34,9 @@ struct NeighbourSampling {
   int copies = 1;
 };
 
-/// The kind of computation of a batch. Level l (0 = the model's input, L = the seeds) has the first
-/// rows[l] of the vertices. Vertices are numbered in the order of their first occurrence, so a
-/// vertex keeps its row from level to level, and the seeds come first.
+/// The vertices and edges that a batch computes with. Level l (0 = the model's input, L = the seeds)
+/// has the first rows[l] of the vertices. Vertices are numbered in the order of their first
+/// occurrence, so a vertex keeps its row from level to level, and the seeds come first.
 ///
 /// Shapes    vertices [rows[0]] global, distinct · rows [L + 1], not ascending · blocks [L], of
 ///           layer l + 1: [rows[l + 1], rows[l]], entry (i, j) where row i aggregates row j of the

@@ -104,7 +104,7 @@ SampleCheck check_samples(const Csr& graph, const DrawnNeighbours& drawn, const 
   const auto edges = std::ssize(drawn.draw);
   ORRERY_ASSERT(std::ssize(drawn.row) == edges && std::ssize(drawn.neighbour) == edges);
   SampleCheck check;
-  std::vector<std::int64_t> order;  // number of edges that exist
+  std::vector<std::int64_t> order;  // places in the input of edges that exist, to be sorted
   for (std::int64_t i = 0; i < edges; ++i) {
     const std::int64_t v = drawn.row[at(i)], u = drawn.neighbour[at(i)];
     const bool is_there = v >= 0 && v < graph.rows && u >= 0 && u < graph.cols &&

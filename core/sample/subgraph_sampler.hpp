@@ -13,8 +13,9 @@
 
 namespace orrery {
 
-/// Clusters drawn together: every part of a partition is in one batch of an epoch, with `together`
-/// parts drawn anew in each epoch; edges between them are kept.
+/// Clusters drawn together: every part of a partition is in one batch of an epoch. A batch has
+/// `together` parts (the last one may have fewer), drawn anew in each epoch; edges between them are
+/// kept.
 ///
 /// Source    Chiang et al. 2019, Cluster-GCN, Algorithm 1 (stochastic multiple partitions)
 class ClusterBatches {
@@ -87,8 +88,8 @@ class SaintSampler {
 /// Divisors of the entries and losses of a subgraph that make their means those of the whole graph.
 ///
 /// Shapes    entries [nnz of the graph]: α, how often the entry is there when its row's vertex is ·
-///           vertices [|V|]: λ, how often the vertex is there. An entry that no sample had counts
-///           as if it had come once
+///           vertices [|V|]: λ, how often the vertex is there. An entry or a vertex that no sample
+///           had counts as if it had come once
 /// Source    GraphSAINT 3.2: α(u,v) = C(u,v)/C(v), λ(v) = C(v)/N
 struct SaintNormalisation {
   std::vector<float> entries, vertices;

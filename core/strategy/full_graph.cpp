@@ -126,7 +126,7 @@ class FullGraph final : public Strategy {
   }
 
  private:
-  /// Number of local rows, whatever number each represents.
+  /// Whether halo rows are drawn: among the local rows, whatever number each represents.
   bool samples() const { return config_.boundary_sampling < 1; }
   HaloStructure part_of(int rank) const {
     HaloStructure part = make_halo_structure(*source_, rank);

@@ -1,7 +1,7 @@
 // Training that uses the knowledge which ranks share a server. A server loads everything that its
 // own vertices depend on, and computes it without the other servers. Vertices that several servers
-// need are computed by each of them (redundant work for less traffic). The ranks of a server share
-// what it holds and exchange halos among themselves. Only gradients travel between servers.
+// need are computed by each of them (redundant work for less traffic). What a server holds is split
+// over its ranks, which exchange halos among themselves. Only gradients travel between servers.
 //
 // depth k < L: only the last k layers are computed in this way. The layers below exchange halos
 // among all ranks, and their result is sent once to the servers that need it. sampling: a server
@@ -138,7 +138,7 @@ class SharedPreloadingProducts final : public RankProducts {
   std::size_t product_of(int layer) const { return structure_->product_of_layer[at(layer) - 1]; }
   const HaloProduct& product(int layer) const { return products_[product_of(layer)]; }
   const SourceExchange& exchange(int layer) const { return exchanges_[product_of(layer)]; }
-  /// Numbers of the rows that a spread sends, and of those that come in.
+  /// Room for the rows that a spread sends, and for those that come in.
   std::pair<Tensor, Tensor> spread_windows(std::int64_t width) const {
     const Spread& spread = *structure_->spread;
     return {spread_buffers_.sent(spread.send_rows.size(), width),

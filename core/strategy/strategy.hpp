@@ -37,7 +37,7 @@ struct Redundancy {
 struct BatchSizes {
   struct Size {
     double mean = 0;
-    std::int64_t most = 0;   ///< mean of the drawn batches
+    std::int64_t most = 0;   ///< largest of the drawn batches
     std::int64_t bound = 0;  ///< bound for any batch
   };
   std::int64_t batches = 0;  ///< number of drawn batches

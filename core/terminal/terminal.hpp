@@ -16,10 +16,11 @@ int columns_of(int descriptor);
 /// Number of characters (not bytes) of UTF-8.
 int width_of(std::string_view text);
 
-/// The first characters; "..." marks a cut.
+/// The first `width` characters; "..." marks a cut.
 std::string cut_to(std::string_view text, int width);
 
-/// Breaks lines at blanks so that none is wider, except for single words. 0: lines stay unchanged.
+/// Breaks lines at blanks so that none is wider than `width`, unless a word is. 0: lines stay
+/// unchanged.
 std::string wrapped(std::string_view text, int width);
 
 }  // namespace orrery

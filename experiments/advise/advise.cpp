@@ -84,7 +84,7 @@ std::vector<std::size_t> firsts_of(const std::vector<RatedPlan>& plans, std::siz
   return firsts;
 }
 
-/// The fastest plans; at most `most` of them can be told apart.
+/// The fastest plans; told() lists at most `most` that differ.
 class Leaders {
  public:
   explicit Leaders(std::size_t most) : most_(most) {}

@@ -176,7 +176,7 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
   return axes;
 }
 
-/// Why a strategy is impossible, whatever its settings.
+/// Why a strategy is impossible with all settings that are tried.
 std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
   const auto loaded = file.try_load();
   const auto* error = std::get_if<ConfigError>(&loaded);

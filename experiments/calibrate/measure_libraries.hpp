@@ -39,7 +39,7 @@ struct ThreadsBench {
 /// Rates are those of two ranks, costs of a small collective those among as many as there may be.
 MeasuredLibrary measure_threads(const ThreadsBench& bench);
 
-/// On the cpu kernels, that is as many as cores.
+/// On the cpu kernels, with as many ranks as cores.
 ThreadsBench cpu_threads(int cores, bool thorough);
 
 /// The result of a job of two ranks over MPI; `note` says what is missing and why.

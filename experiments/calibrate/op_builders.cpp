@@ -395,7 +395,7 @@ const std::map<std::string, Build>& builders() {
   return all;
 }
 
-/// Bytes of the operands, all of which an arena must hold.
+/// Bytes of the operands; an arena holds at most all of them.
 std::int64_t bytes_of_operands(const Op& op) {
   std::int64_t bytes = 0;
   for (const Operand& o : operands_of(op)) bytes += o.tensor.ld * o.tensor.rows() * 4 + 64;

@@ -20,8 +20,8 @@ using Sizes = std::map<std::string, double, std::less<>>;
 /// most two edges a row are added to their destination.
 ///
 /// If `ragged` is 2, a width (or columns of a head) that is a multiple of 8 is made a little
-/// smaller, with more rows for the same work. If there is a `skew`, the lengths of the rows fall by
-/// a power law that has it, as far as the number of rows allows.
+/// smaller, so that it is none, with more rows for the same work. If there is a `skew`, the lengths
+/// of the rows fall by a power law that has it, as far as the number of rows allows.
 ///
 /// Requires  a key of price_keys(), and of its axes all that the grid has, but threads; n beside
 ///           n16 for another n than that

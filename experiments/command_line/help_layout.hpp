@@ -8,7 +8,8 @@
 
 namespace orrery {
 
-/// Prints the help of commands. The name of an option's type, or the values that it allows.
+/// Prints the help of commands. The value of an option is shown by the name of its type, or by the
+/// values that it allows.
 class HelpLayout : public CLI::Formatter {
  public:
   HelpLayout() { label("SUBCOMMAND", "COMMAND"); }

@@ -107,7 +107,7 @@ PartitionSource source_of(const Options& options, const Experiment& experiment) 
                         : PartitionSource::load(experiment.dataset, experiment.inductive);
 }
 
-/// This machine's memory, shared by this many devices.
+/// This machine's memory, all of it; its devices share it.
 std::int64_t memory_here() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)};
 }

@@ -15,7 +15,7 @@ namespace orrery {
 class EdgeStream {
  public:
   virtual ~EdgeStream() = default;
-  /// Number of vertices, with edges or without.
+  /// Number of vertices that exist even if no edge names them; 0: only those that edges name.
   virtual std::int64_t known_vertices() const { return 0; }
   /// Starts a pass.
   virtual void rewind() = 0;

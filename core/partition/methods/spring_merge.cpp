@@ -75,7 +75,7 @@ class Merger {
     return kNone;
   }
 
-  /// The number of a richer neighbour, or of an equally rich one with a smaller number.
+  /// Whether a comes before b: its richest neighbour is richer, or as rich and a < b.
   bool before(Vertex a, Vertex b) const {
     const auto riches = [&](Vertex v) { return degree_[at(clustering_.richest[at(v)])]; };
     return riches(a) != riches(b) ? riches(a) > riches(b) : a < b;

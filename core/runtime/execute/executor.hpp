@@ -36,7 +36,7 @@ class Executor final : public Runtime {
  public:
   struct Options {
     int rank = 0, size = 1;
-    Placement placement;  ///< start time of all ranks, for timelines
+    Placement placement;  ///< the servers of all ranks, for timelines
     Capacities capacities;
     int kernel_threads = 1;   ///< threads of the compute lane
     bool keep_steps = false;  ///< also record (tests compare it with a Recorder's list)

@@ -51,7 +51,7 @@ class ExposedRows {
 
 /// The part of a pull or push that one owner serves.
 struct OwnerRequest {
-  int owner = 0;           ///< The part of a pull or push that one owner serves.
+  int owner = 0;           ///< its rank
   int owner_index = 0;     ///< in the store's group
   std::int64_t first = 0;  ///< its first row of y or x
   std::span<const std::int32_t> index;

@@ -14,7 +14,7 @@ namespace {
 
 /// The numbers of these draws of the purpose `split`; the draws of vertices have number 0.
 constexpr std::uint32_t kOrder = 1, kNegatives = 2;
-/// A draw that is an edge is drawn again, at most this many times; then it is taken.
+/// A draw that is an edge is drawn again, up to this many draws in all; then it is taken.
 constexpr int kTries = 100;
 
 /// All links in an order that depends on (seed, link) alone.

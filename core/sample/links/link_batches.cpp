@@ -16,7 +16,7 @@ namespace {
 
 /// The numbers of these draws of the purpose `sampler`, different from those of Seeds.
 constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU;
-/// A draw that is an edge is drawn again, at most this many times; then it is taken.
+/// A draw that is an edge is drawn again, up to this many draws in all; then it is taken.
 constexpr std::uint32_t kTries = 16;
 
 int ranks_per_list(const LinkSteps& steps, int ranks) {

@@ -20,7 +20,8 @@ class DeviceEdges {
   const Edges& edges() const { return edges_; }
 
  private:
-  SparseBuffer pattern_, transposed_, by_source_;  ///< empty if it equals the pattern
+  /// transposed_ is empty if it equals the pattern
+  SparseBuffer pattern_, transposed_, by_source_;
   Buffer order_, numbers_, vertices_;
   Edges edges_;
 };

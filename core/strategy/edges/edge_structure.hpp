@@ -30,8 +30,8 @@ struct EdgeStructure {
   std::int64_t bytes() const;
 };
 
-/// The global vertices at both ends of a pattern's entries; they are the keys of draws about edges.
-/// If entries are only counted, no vertices are read.
+/// The global vertices at both ends of a pattern's entries, and which draws have them as keys: for
+/// edges, for sources. If entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
   bool edges = true;        ///< every edge has a number

@@ -22,7 +22,7 @@ struct CacheStudy {
   int epochs = 0;
   std::int64_t batches = 0;        ///< summed over all ranks
   std::int64_t requests = 0;       ///< requested rows of other ranks, each once per batch
-  std::int64_t distinct = 0;       ///< distinct rows, per rank
+  std::int64_t distinct = 0;       ///< distinct rows of each rank, summed over ranks
   std::vector<std::int64_t> rows;  ///< rows that a rank can keep
   std::vector<Policy> policies;    ///< policies that suit these batches
   std::vector<std::int64_t> most;  ///< hits that no policy exceeds

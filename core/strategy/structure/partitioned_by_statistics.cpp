@@ -92,7 +92,7 @@ class GraphByStatistics final : public PartitionedGraph {
 
  private:
   std::int64_t size(int part) const { return sizes_[at(part)]; }
-  /// An attribute of this many vertices.
+  /// The share of `whole` that belongs to this many of all vertices.
   double share(double whole, std::int64_t vertices) const {
     return whole * static_cast<double>(vertices) / static_cast<double>(graph_.vertices);
   }

@@ -20,8 +20,8 @@ namespace orrery {
 enum class Direction : std::uint8_t { forward, adjoint };
 
 /// Parts of the vertices with their rows of A. Local vertex i of a part is its i-th in ascending
-/// order of global numbers. For a magnified data set sizes() and rows() are those on disk; the rest
-/// is magnified. All calls may come from several threads at once.
+/// order of global numbers. For a magnified data set sizes() and rows() are those of the data as
+/// loaded; the rest is magnified. All calls may come from several threads at once.
 ///
 /// Placement shared by the ranks of a process; each vertex and its row of A in one part
 class PartitionedGraph {

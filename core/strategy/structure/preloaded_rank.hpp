@@ -17,7 +17,9 @@ struct Spread {
   int layer = 0;                           ///< layer that works on them
   HaloStructure::RowCounts send, receive;  ///< by rank
   IndexList send_rows;                     ///< own row of each sent one, by receiver
-  IndexList received_row, row_received;    ///< where incoming rows go; the row of each
+  /// received_row: for each row, its place among the incoming ones; row_received: for each
+  /// incoming one, its row.
+  IndexList received_row, row_received;
 };
 
 /// The last `depth` layers are computed within the server: rows shrink from one layer to the next,
@@ -37,7 +39,7 @@ struct PreloadedRank {
   VertexData data;                            ///< of these
   std::vector<std::int64_t> rows;             ///< rows of levels 0 to L
   std::vector<Layer> products;                ///< one for consecutive layers with equal rows
-  std::vector<std::size_t> product_of_layer;  ///< halo of layers 1 to L
+  std::vector<std::size_t> product_of_layer;  ///< index in products, for layers 1 to L
   std::optional<Spread> spread;               ///< set if there are layers below
 };
 

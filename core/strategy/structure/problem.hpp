@@ -37,8 +37,8 @@ struct Problem : ProblemData {
   ModelConfig model;
   TrainConfig train;
   StrategyConfig strategy;
-  /// It has parts_for(strategy, ranks) parts. For stored data it has only the counts of the parts;
-  /// for statistics it has those of equal blocks of a random permutation.
+  /// It has parts_for(strategy, ranks) parts. For stored data it has only the number of parts; for
+  /// statistics only the number of equal blocks of a random permutation.
   Partition partition;
   Partition whole_partition{};  ///< partition of `whole`, if evaluations use it: as many parts
 

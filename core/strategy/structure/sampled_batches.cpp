@@ -92,7 +92,7 @@ MiniBatchSettings checked_settings(const Problem& problem) {
   return settings;
 }
 
-/// The symmetrised graph, as METIS requires.
+/// Cut of the symmetrised graph, as METIS requires.
 Partition clusters_of(const Problem& problem, const MiniBatchSettings& settings) {
   if (settings.sampler != BatchSampler::cluster) return {};
   return partition_graph(*problem.data->graph, settings.clusters, {"metis", "", problem.train.seed},
@@ -179,7 +179,7 @@ std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& sett
   return each > all ? all : std::min(each * together, all);
 }
 
-/// A neighbour that was drawn several times is one entry with a multiplied value.
+/// A neighbour that was drawn k times is one entry with k times the value.
 std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>> merged(
     const Csr& drawn, const std::vector<float>& values) {
   Csr once;
@@ -529,7 +529,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
       values.push_back(weighting_(own, own));
       columns.insert(columns.end(), row.begin(), row.end());
     }
-    const float alike = weighting_(own, own);  // the columns' lengths do not matter here
+    const float alike = weighting_(own, own);  // used if the columns' lengths do not matter
     for (std::size_t e = 0; e < row.size(); ++e)
       values.push_back(static_cast<float>(
           times(e) * (weighting_.symmetric ? weighting_(own, length(row[e])) : alike)));

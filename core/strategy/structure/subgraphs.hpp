@@ -20,7 +20,7 @@ namespace orrery {
 struct Subgraph {
   std::shared_ptr<const std::vector<Vertex>> vertices;  ///< global number of each vertex
   std::vector<std::int64_t> within;  ///< vertices at distance <= d, from d = 0 on
-  SparseMatrix a;                    ///< splits of all of them
+  SparseMatrix a;                    ///< A of all of these vertices
   VertexData data;
 
   /// The vertices at a distance of at most d.

@@ -25,7 +25,7 @@ class VertexData {
   /// Counted only: `splits` counts the first `own` vertices.
   VertexData(std::int64_t vertices, std::int64_t own, const SplitCounts& splits)
       : rows_(IndexList::counted(vertices)), own_(own), splits_(splits) {}
-  /// Several copies of each of these vertices, of which the first `own` may be targets; counted
+  /// `times` copies of each of these vertices, of which the first `own` may be targets; counted
   /// only.
   VertexData magnified(std::int64_t own, std::int64_t times) const;
 

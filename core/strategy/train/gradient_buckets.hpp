@@ -34,7 +34,7 @@ class GradientBuckets {
   void finish();
 
  private:
-  /// Number of parameters from `first` on that are in no bucket yet.
+  /// The gradients of the parameters from `first` on that are in no bucket yet.
   Tensor open_from(int first) const { return parameters_.gradients(first, end_); }
   void send_from(int first);
 

@@ -24,7 +24,7 @@ class LoadingRuntime final : public Runtime {
    private:
     bool& ends_;
   };
-  /// Active as long as the result lives.
+  /// Active as long as the result lives; with `at_all` false, not at all.
   [[nodiscard]] Scope compute_goes_on(bool at_all) {
     goes_on_ = at_all;
     return Scope(goes_on_);

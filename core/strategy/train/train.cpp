@@ -131,7 +131,7 @@ class Trainer {
   int epochs() const { return control_.epochs.value_or(problem_.train.epochs); }
   int first_epoch() const { return control_.resume ? control_.resume->epochs : 0; }
   int steps_of(int epoch) const { return schedule_.training->count(epoch); }
-  /// The part of an epoch that begins here, or continues.
+  /// The first step of an epoch in this run: 0, or the one at which a resumed run continues.
   int first_step(int epoch) const {
     return control_.resume && epoch == control_.resume->epochs ? control_.resume->steps : 0;
   }

@@ -23,7 +23,7 @@ void train(Runtime& rt, const Strategy& strategy, const Problem& problem, RunObs
 /// starts.
 void require_trainable(const Problem& problem);
 
-/// Checks that checkpoints every `steps` steps (0: none) fall within an epoch.
+/// Checks that a checkpoint after every `checkpoint_steps` steps (0: none) falls within an epoch.
 ///
 /// Errors    ConfigError: an epoch has no more steps
 void require_steps_to_keep(const Strategy& strategy, int checkpoint_steps);
