@@ -34,8 +34,8 @@ struct NeighbourSampling {
   int copies = 1;
 };
 
-/// The vertices and edges that a batch computes with. Level l (0 = the model's input, L = the seeds)
-/// has the first rows[l] of the vertices. Vertices are numbered in the order of their first
+/// The vertices and edges with which a batch computes. Level l (0 = the model's input, L = the
+/// seeds) has the first rows[l] of the vertices. Vertices are numbered in the order of their first
 /// occurrence, so a vertex keeps its row from level to level, and the seeds come first.
 ///
 /// Shapes    vertices [rows[0]] global, distinct · rows [L + 1], not ascending · blocks [L], of

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// Largest number in a file.
+/// Largest number of servers that a file may give.
 inline constexpr int kMostServers = 1024;
 
 /// Builds the cluster that a parsed file describes; `servers` replaces the file's number. Nodes are

@@ -591,7 +591,7 @@ void set_strategy(Experiment& e, const Json& root) {
   e.fits_batches = s.value("batches", Json()) == "fit";
 }
 
-/// The method, the number of parts, and the reach of parts.
+/// The method, the number of parts, and what parts hold (hops, cross edges).
 void set_partition(Experiment& e, const Json& p) {
   e.partition.method = e.strategy.permute ? "random" : p["method"].get<std::string>();
   e.partition.file = p.value("file", std::string());

@@ -201,8 +201,9 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
   const std::int64_t row = bytes_of(DType::f32) * *std::max_element(widths.begin(), widths.end());
   std::int64_t bytes = row * problem.data->vertices() / problem.config.rows;
-  // Half of what a whole part would take may still exceed the cut, and then changes nothing; and a
-  // peak may rise before it falls again, because groups fall on other rows.
+  // Half of what a whole part would take may still be more than the rows that are cut into groups
+  // take, and then changes nothing; and a peak may rise before it falls again, because groups fall
+  // on other rows.
   constexpr int kRises = 2;
   for (int rises = 0; largest_peak(stages) > *device_bytes && bytes > row && rises < kRises;) {
     bytes /= 2;

@@ -51,7 +51,7 @@ bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_se
 nlohmann::ordered_json interval_json(double epoch_seconds,
                                      const std::optional<EpochErrors>& errors);
 
-/// The causes of the error of such a ratio.
+/// The causes in such an "interval" of a result.json.
 std::optional<EpochErrors> errors_from(const nlohmann::ordered_json& interval);
 
 /// "18.3 ms ± 6 %", or without the second half.

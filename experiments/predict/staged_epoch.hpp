@@ -17,7 +17,7 @@ using Price = std::function<double(const Op&)>;
 /// One product with a matrix that is spread over the ranks. Stage i needs (or, with `sums`, sends
 /// away) what communicate[i] brings; each list in seconds.
 struct StagedProduct {
-  std::string kind;  ///< seconds of its computation: spmm, gemm
+  std::string kind;  ///< kind of its computation: spmm, gemm
   Group group;       ///< of its dense communication
   bool sums = false;
   std::vector<double> communicate, compute;

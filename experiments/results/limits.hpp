@@ -1,4 +1,4 @@
-// The limits of a run, by a stated rule from its result.
+// What limited a run, by a stated rule from its result.
 #pragma once
 
 #include <nlohmann/json.hpp>

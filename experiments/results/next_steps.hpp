@@ -10,7 +10,7 @@ namespace orrery {
 
 /// How the runs were started.
 struct AskedRuns {
-  std::string program;                 ///< in the words of the user
+  std::string program;                 ///< its name, as the user called it
   std::string file;                    ///< the experiment file
   std::vector<std::string> overrides;  ///< of --set
   bool sweep = false;                  ///< by orrery sweep

@@ -23,9 +23,9 @@ std::string_view name_of(BatchStage stage);
 struct StageTimes {
   double seconds = 0;                       ///< of the epochs
   std::array<double, kBatchStages> busy{};  ///< by stage: the time in which its lanes were at work
-  /// Seconds in which the trainer was idle, for each stage that was the last at work before it, so
-  /// the next batch was there. For `train`: no stage was at work (the host issues, or other ranks
-  /// are late).
+  /// By stage: seconds in which the trainer was idle and this was the stage at work nearest to it,
+  /// so the next batch for the trainer was still in this stage. For `train`: no stage was at work
+  /// (the host issues, or other ranks are late).
   std::array<double, kBatchStages> waited{};
 
   double waiting() const;  ///< for the stages before it

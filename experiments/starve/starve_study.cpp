@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kAsGood = 1.02;
-constexpr int kTimesReady = 4;  // of the batches that are ready at first; this many are not counted
+constexpr int kTimesReady = 4;  // times the batches ready at first: as many are not counted
 
 /// Epochs of a variant. Work made ready before the first step keeps ahead of the trainer for a
 /// while, even if it cannot stay ahead: those epochs are not counted.

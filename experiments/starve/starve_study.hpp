@@ -37,8 +37,8 @@ struct StarveStudy {
   /// trainers that never wait.
   double cores_busy = 0, cores_needed = 0;
   int cores = 0;  ///< that a server has; 0: not known
-  /// Simulated with larger and larger capacities and caches; each entry is the first that is as
-  /// good as the best, to a fiftieth of the epoch.
+  /// Simulated with larger and larger capacities, and with larger and larger caches. `enough_` is
+  /// the index of the first in each list that is as good as its best, to a fiftieth of the epoch.
   std::vector<Fed> capacities, caches;
   std::size_t enough_capacity = 0, enough_cache = 0;
   std::string not_replayed;  ///< why there are none; empty if there are
@@ -54,6 +54,8 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
                            DatasetCache& datasets, Simulator& simulator);
 
 /// The index of the first that is as good as the best, to a fiftieth of its epoch.
+///
+/// Requires  `tried` is not empty
 std::size_t first_enough(const std::vector<Fed>& tried);
 
 }  // namespace orrery

@@ -19,8 +19,9 @@ inline constexpr double kSumPieceBytes = 256.0 * 1024;
 /// many per rank. Both are assumptions, also for the simulator's speed.
 inline constexpr int kAllAtOnceRanks = 32, kWindowBeyond = 2;
 /// Beyond this many ranks, groups on several servers use algorithms with few messages; and the most
-/// messages that a hierarchical broadcast may then have. With it 1,024 ranks take one channel. An
-/// assumption for the simulator's speed; CollectiveOptions::channels takes precedence.
+/// messages that a hierarchical broadcast may then have, unless one channel alone has more. With it
+/// 1,024 ranks take one channel. An assumption for the simulator's speed;
+/// CollectiveOptions::channels takes precedence.
 inline constexpr int kManyRanks = 64, kMessagesOfMany = 1023;
 
 /// One collective to expand, over at least two ranks.

@@ -25,7 +25,7 @@ struct Speeds {
 struct Layout {
   int ranks = 0;
   std::vector<std::vector<int>> servers;  ///< members, in the order of the server's first ring
-  std::vector<int> server_of;             ///< index of each member, in `servers`
+  std::vector<int> server_of;             ///< for each member, the index of its server
   bool equal = true;                      ///< all servers have equally many members
   /// Rings inside each server: over direct cables if they form any, else one that keeps neighbours
   /// together.

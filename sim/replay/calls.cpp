@@ -11,7 +11,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Expansions are kept for the next collective of the same kind, up to this many messages in all.
+/// Expansions are kept for the next equal collective, up to this many messages in all.
 constexpr std::int64_t kMostKept = 2'000'000;
 
 using Parts = std::shared_ptr<const std::vector<double>>;

@@ -47,7 +47,7 @@ struct StoreAccess {
   std::uint32_t seconds = 0;
   std::int32_t adds = 0;  ///< 1: push
   double row_bytes = 0;
-  double flops = 0, bytes = 0;  ///< bytes as the operation states them
+  double flops = 0, bytes = 0;  ///< both as the operation states them
   /// Bytes of a request for this many rows, with their numbers, and of its answer.
   double asked(double count) const { return count * (4 + (adds != 0 ? row_bytes : 0)); }
   double answered(double count) const { return adds != 0 ? 1 : count * row_bytes; }
@@ -57,7 +57,7 @@ struct StoreAccess {
 /// The submits of a host since the beginning.
 struct Issued {
   std::uint32_t submits = 0;
-  std::uint32_t calls = 0;  ///< including collectives and accesses to stores
+  std::uint32_t calls = 0;  ///< those of the submits that are collectives or accesses to stores
   bool operator==(const Issued&) const = default;
 };
 
@@ -77,7 +77,7 @@ struct HostItem {
   enum class Type : std::uint8_t { phase, sync, memory };
   Type type = Type::phase;
   Lane lane = Lane::compute;  ///< sync
-  /// in RankSchedule: number of phases, of device_bytes; sync: position
+  /// index in RankSchedule::phases or ::device_bytes; sync: position in the lane
   std::uint32_t index = 0;
   Issued issued;  ///< before it
   bool operator==(const HostItem&) const = default;

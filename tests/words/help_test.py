@@ -13,7 +13,10 @@ COMMANDS = ["", "run", "infer", "predict", "advise", "starve", "partition", "dat
 
 
 def help_of(command, columns):
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:  # a container without /dev/pts
+        raise unittest.SkipTest(f"no terminal can be made here: {error}") from error
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     program = subprocess.Popen([os.environ["ORRERY_PROGRAM"], *command.split(), "--help"], stdin=subprocess.DEVNULL,
                                stdout=theirs)

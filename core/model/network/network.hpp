@@ -72,8 +72,9 @@ class Network {
   /// Shapes    [rows(0), columns(features)]
   virtual Tensor features_gradient() const = 0;
 
-  /// The rows from which the last layer made the logits of the last forward(): h_(L−1), if nothing
-  /// follows the layer; for SGC the aggregated features. Nothing where a model has no such thing.
+  /// The rows from which the last layer made the logits of the last forward(): h_(L−1); for SGC the
+  /// aggregated features. Valid until the next call (a backward() reuses the memory). Nothing where
+  /// a model has no such thing.
   ///
   /// Shapes    [rows(layers), columns(width)]
   virtual std::optional<Tensor> embeddings(const Tensor& /*features*/) const { return {}; }
