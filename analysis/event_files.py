@@ -29,4 +29,4 @@ if __name__ == "__main__":
     except OSError as error:
         sys.exit(f"event files cannot be written: {error}")
     except KeyboardInterrupt:
-        pass  # the run reports the failure
+        pass  # the run reports that it was interrupted

@@ -7,7 +7,7 @@ DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie with
 
 
 def half_width(result):
-    """The relative interval of a result's epoch; None if it has none."""
+    """The relative half width of the interval of a result's epoch; None if it has none."""
     interval = result.get("interval")
     return interval["half_width"] if interval else None
 

@@ -128,7 +128,7 @@ class Run:
 
     @property
     def made(self):
-        """The course of its numbers."""
+        """How its numbers were made: simulated, modelled or measured."""
         return {"sim": "simulated", "model": "modelled"}.get(self.setting("backend"), "measured")
 
 

@@ -34,7 +34,7 @@ class SiteError(Exception):
 
 
 def pages():
-    """The file of each page of the manual, and its title on the site."""
+    """{source file: file name on the site} for each page of the manual."""
     found = {ROOT / "README.md": "index.md"}
     found |= {file: file.name for file in sorted((ROOT / "docs").glob("*.md"))}
     for name in ("CONTRIBUTING.md", "SECURITY.md"):

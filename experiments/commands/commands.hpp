@@ -34,8 +34,8 @@ void add_advise_command(CLI::App& app, int& exit_code);
 /// that caches of every policy and size would hold.
 void add_caches_command(CLI::App& app, int& exit_code);
 
-/// `orrery starve FILE`: which stage before training keeps the trainers of sampled training waiting,
-/// and what would be enough.
+/// `orrery starve FILE`: which stage before training keeps the trainers of sampled training
+/// waiting, and what would be enough.
 void add_starve_command(CLI::App& app, int& exit_code);
 
 /// `orrery trace FILE`: an epoch as a trace for other simulators.

@@ -226,7 +226,7 @@ class Job(Subject):
 
 
 class Place(small.Place):
-    """The commands of tests/faults, with larger inputs and with their durations."""
+    """The Place of tests/faults, with larger inputs and the seconds that each command takes."""
 
     def __init__(self):
         super().__init__()

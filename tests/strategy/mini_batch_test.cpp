@@ -869,7 +869,8 @@ std::shared_ptr<const Dataset> with_isolated(std::int64_t connected) {
   return data;
 }
 
-/// A reader is told which vertices a sampler cannot draw, and it never draws them.
+/// The number of training vertices that a sampler cannot draw equals that of those that it never
+/// draws; a note tells it.
 TEST(MiniBatch, SaintSaysWhichTrainingVerticesItNeverDraws) {
   const auto data = with_isolated(40);
   for (const ModelType type : {ModelType::gcn, ModelType::sage})

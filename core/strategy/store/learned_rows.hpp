@@ -58,9 +58,8 @@ class LearnedRows {
 
   /// Number of rows of its state in a checkpoint: the table and both moments.
   static constexpr std::size_t kStates = 3;
-  /// The state of all ranks, on rank 0: for each of them one row of all numbers, by
-  /// vertex. Nothing
-  /// on other ranks. A collective.
+  /// The state of all ranks, on rank 0: kStates rows, each with the numbers of all vertices in
+  /// their order. Nothing on other ranks. A collective.
   std::vector<Buffer> gather();
   /// Continues from such rows; the first has number `first`.
   ///

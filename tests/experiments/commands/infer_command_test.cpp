@@ -400,7 +400,7 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
 
-  // The output is parsed only if it is a result.
+  // Half of a result file is refused with an error that names the file.
   const std::string result = read("killed/result.json");
   std::ofstream(in("killed/result.json")) << result.substr(0, result.size() / 2);
   EXPECT_EQ(orrery(command + " --resume --json --out " + in("killed").string()), 1);

@@ -70,7 +70,8 @@ TEST(Forecast, TellsWhatAClusterCannotTakeAndKeepsTheRun) {
 
 using ForecastOfSeveralServers = testing::StartedProgram;
 
-/// Notes about this machine may not stand beside times that servers took.
+/// Beside times that several servers took, this machine has no simulated time and no error, only
+/// the reason.
 void expect_not_of_this_machine(const Json& result, const std::string& why) {
   const Json& told = result["simulated_on"]["this-machine"];
   EXPECT_TRUE(told["epoch_seconds"].is_null()) << told;

@@ -30,8 +30,8 @@ std::int64_t bound(std::int64_t vertices, int parts, double balance) {
                   static_cast<std::int64_t>(std::ceil(n / parts)));
 }
 
-/// Starting from hashed owners and from SPRING's, on all graphs: a part that starts within the
-/// bound stays there and never holds more; one that starts beyond it never gets further.
+/// Starting from hashed owners and from SPRING's, on all graphs: a cut whose parts are within the
+/// bound stays so, and its replication factor does not rise; a cut beyond it gets no further.
 TEST(Refine, NeverHoldsMoreAndKeepsTheBound) {
   for (const NamedGraph& graph : adversarial_graphs())
     for (const std::string method : {"hash", "spring"})

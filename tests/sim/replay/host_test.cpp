@@ -48,7 +48,7 @@ TEST(HostTasks, RunBesideKernels) {
 TEST(HostTasks, BlockTheHostThatJoinsThem) {
   Script script;
   script.task(Lane::sampler, 5e-3);
-  script.sync(Lane::sampler);  // the meaning of a join
+  script.sync(Lane::sampler);  // a join does this
   script.work(Lane::compute, 1e-3);
 
   EXPECT_NEAR(epoch_of(with_host(4).make(), {script.done()}), 6e-3, kExact);

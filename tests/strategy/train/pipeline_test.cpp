@@ -76,7 +76,7 @@ TEST(Pipeline, ProgramsAreThoseOfTheRealRunAndSafe) {
   }
 }
 
-/// For a space, the largest arena of any rank in recorded programs.
+/// The largest peak, in bytes, that any rank of the recorded programs has in this space.
 std::int64_t most_of(const std::vector<Program>& programs, Space space) {
   std::int64_t most = 0;
   for (const Program& program : programs) most = std::max(most, program.peak_bytes[at(space)]);
