@@ -167,7 +167,8 @@ void FolderInProgress::create() {
 }
 
 void FolderInProgress::require_replaceable() const {
-  if (!force_) fail("another file or folder of that name (--force replaces what orrery wrote there)");
+  if (!force_)
+    fail("another file or folder of that name (--force replaces what orrery wrote there)");
   if (!fs::is_directory(target_)) fail("a file of that name");
   if (fs::is_empty(target_)) return;
   if (const std::string why = objection_(target_); !why.empty())
