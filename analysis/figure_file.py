@@ -20,6 +20,14 @@ Keys
                          orrery partition for every combination; stream: from edges.npy, not loaded
       infer              [{key: value}]: orrery infer once for each of these settings beside "set";
                          measures ask for the seconds of its stages
+      weights_of         with infer: an earlier such run, which trains first; a cell takes the
+                         weights of that run's cell {"seed"}, or of its only one
+      scored             with infer, true: the test accuracy of each cell, a {"seed"}, on "data"
+      generate           with infer: as with sharing, below; its file of edges is dataset.edge_list
+      netcluster         with infer: {"rate", "storage"?, ...}: the options of a netcluster with a
+                         server for each rank, on which the cells, a {"cluster.ranks"}, run over MPI
+      batches            with scored: the test vertices in so many random batches, each of an
+                         inference with draws of its own
       sharing            [{flag: value}]: orrery dataset sharing once for each of these, of the data
                          set "graph", or of the graph that "generate" makes: {"kind", flag: value}
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
@@ -56,7 +64,8 @@ _ROW_REQUIRED = {"label", "unit", "paper", "ours"}
 _ROW_ALLOWED = _ROW_REQUIRED | {"role", "reported", "note", "paper_says"}
 _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", "sweep",
                 "plan", "infer"}
-_INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer"}
+_INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer", "weights_of", "scored", "batches",
+                  "generate", "netcluster"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 _SHARING_ALLOWED = {"sharing", "title", "graph", "generate"}
 ROLES = ("fitted", "informed", "predicted", "aside")
@@ -111,6 +120,12 @@ def _check_infer(file, run, name):
     cells = run["infer"]
     if not isinstance(cells, list) or not cells or not all(isinstance(c, dict) for c in cells):
         _complain(file, f"runs.{name}.infer: needs a list of settings")
+    if run.get("scored") and not ("data" in run and all("seed" in cell for cell in cells)):
+        _complain(file, f"runs.{name}.scored: needs data, and a seed in every cell")
+    if "netcluster" in run and not all("cluster.ranks" in cell for cell in cells):
+        _complain(file, f"runs.{name}.netcluster: needs cluster.ranks in every cell")
+    if "batches" in run and not run.get("scored"):
+        _complain(file, f"runs.{name}.batches: needs scored")
 
 
 def _check_sharing(file, run, name):
@@ -131,7 +146,7 @@ def _check_run(file, told, name):
     if "cuts" in run:
         _check_cuts(file, run, name)
         return
-    for key in run.keys() - _RUN_ALLOWED:
+    for key in run.keys() - _RUN_ALLOWED - (_INFER_ALLOWED if "infer" in run else set()):
         _complain(file, f"runs.{name}: unknown key {key}")
     for key in ("file", "otherwise"):
         if key in run and not (file.parent / run[key]).exists():
@@ -141,6 +156,9 @@ def _check_run(file, told, name):
     if "infer" in run:
         _check_infer(file, run, name)
     earlier = list(told["runs"])[: list(told["runs"]).index(name)]
+    if "weights_of" in run and not ("infer" in run and "infer" in told["runs"].get(run["weights_of"], {})
+                                    and run["weights_of"] in earlier):
+        _complain(file, f"runs.{name}.weights_of: {run['weights_of']} is no inference before it")
     for other in run.get("scale_of", []):
         if other not in earlier or "fit" not in told["runs"][other]:
             _complain(file, f"runs.{name}.scale_of: {other} is no fitted run before it")
@@ -149,14 +167,14 @@ def _check_run(file, told, name):
 
 
 def _names_in(spec):
-    """All names of runs under "of", "over", "less", "level", "seconds_of" and "method_of" of a way to
-    measure."""
-    for key in ("of", "over", "less", "level", "seconds_of", "method_of"):
+    """All names of runs under "of", "over", "less", "level", "seconds_of", "method_of", "part", "rest" and "each" of a
+    way to measure."""
+    for key in ("of", "over", "less", "level", "seconds_of", "method_of", "part", "rest", "each"):
         inner = spec.get(key)
         for one in inner if isinstance(inner, list) else [inner]:
             if isinstance(one, dict):
                 yield from _names_in(one)
-            elif isinstance(one, str):
+            elif isinstance(one, str) and key != "each":  # which has words for systems, too
                 yield one
 
 

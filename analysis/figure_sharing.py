@@ -41,7 +41,7 @@ def _known(file, asked):
     return told["result"] if told["asked"] == asked else None
 
 
-def _graph(program, run, folder):
+def graph_of(program, run, folder):
     """What names the graph on a command line; it is generated where it is not there yet."""
     if "graph" in run:
         return run["graph"]
@@ -61,7 +61,7 @@ def _file(folder, i):
 def make(program, run, folder):
     """Counts what is not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
-    graph = _graph(program, run, folder)
+    graph = graph_of(program, run, folder)
     source = run.get("graph") or run["generate"]
     for i, cell in enumerate(run["sharing"]):
         asked = [source, cell]

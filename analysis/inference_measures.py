@@ -16,6 +16,44 @@ def stage_seconds(experiments, spec):
     return sum(result[stage] for stage in stages)
 
 
+def percent_of_stages(experiments, spec):
+    """The seconds of the stages "part" in percent of these and of the stages "rest"; of lists, the mean over pairs."""
+    shares = []
+    for part, rest in zip(_list(spec["part"]), _list(spec["rest"]), strict=True):
+        seconds = stage_seconds(experiments, part)
+        shares.append(100 * seconds / (seconds + stage_seconds(experiments, rest)))
+    return mean(shares)
+
+
+def _rows_received(experiments, spec):
+    """(rows of other parts that all ranks receive for a product with the graph, the result): "columns" float32 for
+    each, and four bytes of the number that asks for it, make up what the stage receives."""
+    result = experiments.pick(spec["of"], spec.get("at", {})).result
+    stage = next((one for one in result["stages"] if one["name"] == spec["stage"]), None)
+    if stage is None or stage["received_bytes"] is None:
+        raise FigureError(f"{spec['of']} has no stage {spec['stage']} with bytes")
+    return stage["received_bytes"] / (4 * spec["columns"] + 4), result
+
+
+def asked_rows_percent(experiments, spec):
+    """Rows of other parts that a part gets, in percent of all vertices, in the mean of the parts."""
+    rows, result = _rows_received(experiments, spec)
+    return 100 * rows / result["ranks"] / result["vertices"]
+
+
+def entries_per_row(experiments, spec):
+    """Entries of the graph in columns of other parts over the rows that are received for them, where entries fall on
+    all parts alike: how many times as many rows would travel if each entry asked for its own."""
+    rows, result = _rows_received(experiments, spec)
+    return result["neighbours"][0] * (1 - 1 / result["rows"]) / rows
+
+
+def entries_per_row_rise(experiments, spec):
+    """Whether entries_per_row() grows along "each": [{"of", "at", "columns"}]."""
+    found = [entries_per_row(experiments, spec | one) for one in spec["each"]]
+    return all(a < b for a, b in zip(found, found[1:]))
+
+
 def _at(spec, cell):
     return spec | {"at": spec.get("at", {}) | cell}
 
@@ -52,9 +90,10 @@ def falls(experiments, spec):
 
 
 def alike(experiments, spec):
-    """Whether a stage takes as long "of" one run as "over" another, to one in a thousand."""
-    return all(abs(ratio - 1) <= 1e-3 for ratio in _ratios(experiments, spec))
+    """Whether a stage takes as long "of" one run as "over" another, to one in a thousand or to spec["within"]."""
+    return all(abs(ratio - 1) <= spec.get("within", 1e-3) for ratio in _ratios(experiments, spec))
 
 
 INFERENCE_MEASURES = {f.__name__: f for f in (
-    stage_seconds, mean_stage_ratio, rises, falls, alike)}
+    stage_seconds, mean_stage_ratio, rises, falls, alike, asked_rows_percent,
+    percent_of_stages, entries_per_row, entries_per_row_rise)}

@@ -1,0 +1,56 @@
+"""Test accuracy of inferences that a figure makes: how often the largest column of a row is the label.
+
+NumPy is imported where it is used: `orrery figure --list` needs none.
+"""
+
+import json
+import subprocess
+
+import child
+import figure_cuts
+from figure_file import FigureError
+
+TEST = 2  # in split.npy
+
+
+def test_vertices(program, file, settings, folder):
+    """The numbers of the test vertices as a training with these settings draws them, by `orrery partition` into one
+    part."""
+    import numpy
+
+    drawn = folder / f"split-{settings['seed']}.npy"
+    if not drawn.exists():
+        words = [program, "partition", str(file), "--parts", "1", "--hops", "0", "--force",
+                 "--out", str(folder / "cut")]
+        for key, value in settings.items():
+            words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
+        found = list((folder / "cut").glob("*/split.npy"))
+        if done.returncode != 0 or len(found) != 1:
+            last = [line for line in done.stderr.splitlines() if line.strip()][-1:] or ["ended without a word"]
+            raise FigureError(f"{' '.join(words[1:])}: {last[0].removeprefix('orrery: error: ')}")
+        split, vertices = numpy.load(found[0]), numpy.load(found[0].parent / "vertices.npy")
+        whole = numpy.full(len(split), 255, numpy.uint8)
+        whole[vertices] = split
+        numpy.save(drawn, whole)
+    return numpy.flatnonzero(numpy.load(drawn) == TEST)
+
+
+def predictions(folder):
+    """The largest column of every row of the embeddings of an inference."""
+    import numpy
+
+    told = json.loads((folder / "embeddings/meta.json").read_text())
+    rows = [numpy.load(folder / "embeddings" / part["file"]) for part in told["parts"]]
+    return numpy.concatenate(rows).argmax(axis=1)
+
+
+def accuracy(folders, data_set, test, seed):
+    """The share of right predictions on the test vertices. Several folders: the test vertices are dealt into as many
+    random batches, and each batch takes its rows from a folder of its own."""
+    import numpy
+
+    labels = numpy.load(figure_cuts.folder_of(data_set) / "labels.npy")
+    dealt = numpy.array_split(numpy.random.default_rng(seed).permutation(test), len(folders))
+    right = [predictions(folder)[batch] == labels[batch] for folder, batch in zip(folders, dealt)]
+    return float(numpy.concatenate(right).mean())
