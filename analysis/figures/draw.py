@@ -48,7 +48,7 @@ def share_scales(panels, axes):
 
 
 def _wrapped(text, width, font_size):
-    letters = max(20, int((width - 0.3) * 72 / (0.5 * font_size)))
+    letters = max(20, int((width - 0.3) * 72 / (0.52 * font_size)))
     return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
 
 
