@@ -215,12 +215,18 @@ class SharedPreloading final : public Strategy {
       return whole_->prepare(rank);
     }
     return structures_.get(rank * servers_.batches() + which.number, which.draw, [&] {
-      auto made = make_preloaded_rank(servers_, rank, which.number, which.draw,
-                                      problem_.model.layers, problem_.strategy, below_.get());
+      auto made = std::make_shared<PreloadedRank>(
+          *make_preloaded_rank(servers_, rank, which.number, which.draw, problem_.model.layers,
+                               problem_.strategy, below_.get()));
+      const bool loaded_again =
+          (servers_.batches() > 1 || redrawn()) && !weighs_edges(problem_.model);
       CutWork work;
-      for (const PreloadedRank::Layer& layer : made->products) {
+      for (PreloadedRank::Layer& layer : made->products) {
+        if (loaded_again) keep_adjoints(layer.part, layer.symmetric);
         work.add(layer.part.own_block);
         work.add(layer.part.halo_block);
+        if (layer.part.own_adjoint) work.add(*layer.part.own_adjoint);
+        if (layer.part.halo_adjoint) work.add(*layer.part.halo_adjoint);
       }
       Preloaded prepared{std::move(made), {}};
       if (weighs_edges(problem_.model)) prepared.edges = edges_of(rank, which, *prepared.rank);

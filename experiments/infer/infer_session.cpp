@@ -381,6 +381,7 @@ int infer_session(InferOptions options) {
     const JsonReader kept_result(bytes_of(file), file.string());
     // They are left if a start was ended just after it wrote its result.
     remove_layer_files(folder / "layers");
+    remove_unfinished(folder);
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
     if (options.json) fmt::print("{}\n", kept_result.json().dump());
     return 0;

@@ -97,24 +97,22 @@ constexpr const char* kFiles[] = {"result.json",  "sweep.json",     "timeline.js
                                   "failure.json", "config.json",    "epochs.jsonl",
                                   "epochs.csv",   "checkpoint.bin", "best.bin"};
 
-/// Files that write_file() had not finished when their process was killed, if nobody else writes.
+/// Files that write_file() had not finished when their process was killed.
 ///
 /// Requires  the lock is held
-void remove_unfinished(const fs::path& folder) {
+void remove_parts(const fs::path& folder) {
   std::error_code error;
   for (const char* name : kFiles) fs::remove(folder / (std::string(name) + ".part"), error);
 }
 
-/// The same in a folder that is otherwise left unchanged: a run may be killed after its result was
-/// written and before its timeline was.
-void remove_unfinished_unless_written_to(const fs::path& folder) {
+}  // namespace
+
+void remove_unfinished(const fs::path& folder) {
   const int lock = ::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC);
   if (lock < 0) return;
-  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_unfinished(folder);
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_parts(folder);
   ::close(lock);
 }
-
-}  // namespace
 
 void require_replaceable(const fs::path& folder, Existing existing) {
   if (!fs::exists(folder)) return;
@@ -125,7 +123,7 @@ void require_replaceable(const fs::path& folder, Existing existing) {
   if (!fs::is_empty(folder) && !holds(kLock))
     refuse(fmt::format("holds files that no run wrote ({}); choose another --out",
                        fs::directory_iterator(folder)->path().filename().string()));
-  remove_unfinished_unless_written_to(folder);
+  remove_unfinished(folder);
   const bool result = holds("result.json") || holds("sweep.json"), left = holds("checkpoint.bin");
   if (existing == Existing::refuse && result)
     refuse("already holds a result; choose another --out or add --force");
@@ -159,7 +157,7 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
         path_.string(), std::strerror(why)));
   }
   // Nobody else writes here now: unfinished files of write_file() belong to a killed run.
-  remove_unfinished(path_);
+  remove_parts(path_);
   // Files of an earlier start would describe another run.
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);

@@ -23,6 +23,10 @@ enum class Existing : std::uint8_t {
 ///           replaced
 void require_replaceable(const std::filesystem::path& folder, Existing existing);
 
+/// Removes what a killed run had begun to write, and nothing while a run writes there: a run may be
+/// killed after its result was written and before its timeline was.
+void remove_unfinished(const std::filesystem::path& folder);
+
 /// The folder of one run.
 class ResultFolder {
  public:

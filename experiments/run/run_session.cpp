@@ -240,6 +240,7 @@ bool runs_over_mpi(const std::vector<Experiment>& experiments, const Launch& lau
 bool already_complete(const RunOptions& options, const std::filesystem::path& folder,
                       const Experiment& experiment) {
   if (!options.resume || !is_complete(folder, experiment.resolved)) return false;
+  remove_unfinished(folder);
   tell("{}: the run is complete, there is nothing to resume\n", folder.string());
   if (options.json) {
     std::ifstream in(folder / "result.json");

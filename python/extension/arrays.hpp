@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/runtime/execute/storage.hpp"
 
 namespace orrery::python {
 
@@ -45,6 +46,15 @@ auto given_away(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* v) noexcept { delete static_cast<std::vector<T>*>(v); });
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+/// A new matrix, not filled, that Python owns. It lies as tensors of the core do: rows begin at
+/// whole cache lines and large ones are on huge pages, which arrays of NumPy are not.
+inline auto new_matrix(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t bytes = rows * cols * static_cast<std::int64_t>(sizeof(float));
+  void* block = host_storage().take(Space::device, bytes);
+  nb::capsule owner(block, [](void* v) noexcept { host_storage().give(Space::device, v); });
+  return nb::ndarray<nb::numpy, float, nb::ndim<2>>(block, {at(rows), at(cols)}, owner);
 }
 
 }  // namespace orrery::python

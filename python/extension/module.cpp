@@ -1,7 +1,11 @@
 // The module _orrery: kernels of the core for Python. The package `orrery` is what people import.
 #include <fmt/core.h>
+#include <unistd.h>
+
+#include <memory>
 
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "python/extension/parts_of_module.hpp"
 
 namespace orrery::python {
@@ -19,6 +23,28 @@ void add_errors(nb::module_& module) {
       "Arrays that do not fit together.";
   nb::exception<NotBuilt>(module, "NotBuilt", error.ptr()).doc() =
       "A part that this build does not have; the message says how to get it.";
+}
+
+namespace {
+
+/// The workers of one thread of Python.
+struct KeptWorkers {
+  std::unique_ptr<ThreadPool> pool;
+  int threads = 0;
+  pid_t process = 0;
+};
+
+}  // namespace
+
+Computing::Computing(int threads) {
+  thread_local KeptWorkers kept;
+  if (threads == 0) threads = available_cores();
+  // A forked process (multiprocessing, a DataLoader) has none of its parent's threads, so it can
+  // neither use that pool nor end it.
+  if (kept.process != ::getpid()) (void)kept.pool.release();
+  if (kept.pool != nullptr && kept.threads == threads) return;
+  kept.pool.reset();
+  kept = {std::make_unique<ThreadPool>(threads), threads, ::getpid()};
 }
 
 void require_threads(int threads) {

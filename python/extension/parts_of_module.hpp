@@ -3,8 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "core/base/parallel.hpp"
-
 namespace orrery::python {
 
 void add_errors(nanobind::module_& module);
@@ -14,15 +12,14 @@ void add_sample(nanobind::module_& module);
 void add_spmm(nanobind::module_& module);
 
 /// While it lives, loops of this thread run on this many threads (0: on all cores), and other
-/// threads of Python go on. The pool is made without Python's lock and destroyed before the lock is
-/// taken again.
+/// threads of Python go on. A thread of Python keeps its workers from call to call, because a short
+/// product costs no more than starting them.
 class Computing {
  public:
-  explicit Computing(int threads) : pool_(threads == 0 ? available_cores() : threads) {}
+  explicit Computing(int threads);
 
  private:
   nanobind::gil_scoped_release released_;
-  ThreadPool pool_;
 };
 
 /// Errors    ConfigError: a negative number, or more than 4096

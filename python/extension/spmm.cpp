@@ -68,6 +68,7 @@ void add_spmm(nb::module_& module) {
   using namespace nb::literals;
   module.def("spmm", &spmm, "graph"_a, "x"_a.noconvert(), "values"_a.noconvert().none(),
              "y"_a.noconvert(), "beta"_a, "threads"_a);
+  module.def("new_matrix", &new_matrix, "rows"_a, "cols"_a);
   module.def("kernels", &cpu_kernels_description);
 }
 

@@ -12,14 +12,14 @@ from _orrery import ConfigError, Csr, DataError, Error, MessageFlow, NotBuilt, S
 
 from .checkpoint import Checkpoint, read_checkpoint, save_npz, save_safetensors
 from .data import from_dgl, from_networkx, from_pyg, from_scipy, write_dataset
-from .kernels import Batches, graph, kernels, partition, partition_methods, sample, spmm
+from .kernels import Batches, empty, graph, kernels, partition, partition_methods, sample, spmm
 from .panels import PaperFigure, breakdown, curves, figure, paper_figures, timeline
 from .results import Results, results
 from .runs import Predictions, RunFailed, plan, predict, run, simulate, validate
 
 __all__ = [
     "Batches", "Checkpoint", "ConfigError", "Csr", "DataError", "Error", "MessageFlow", "NotBuilt",
-    "PaperFigure", "Predictions", "Results", "RunFailed", "ShapeError", "breakdown", "curves",
+    "PaperFigure", "Predictions", "Results", "RunFailed", "ShapeError", "breakdown", "curves", "empty",
     "figure", "from_dgl", "from_networkx", "from_pyg", "from_scipy", "graph", "kernels",
     "paper_figures", "partition", "partition_methods", "plan", "predict", "read_checkpoint",
     "results", "run", "sample", "save_npz", "save_safetensors", "simulate", "spmm", "timeline",

@@ -204,13 +204,29 @@ def _floats(values: Any, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
+def empty(rows: int, width: int) -> np.ndarray:
+    """A new float32 array [rows, width], not filled, for what products read and write.
+
+    Its rows begin at whole cache lines where width is a multiple of 16, and a large array lies on
+    huge pages where the system grants them. Arrays of NumPy begin 16 bytes later, so that each of
+    their rows touches a cache line more: see docs/benchmarks.md for what that costs.
+
+    Raises ConfigError, MemoryError.
+    """
+    rows, width = _whole(rows, "rows", 0, 2**40), _whole(width, "width", 0, 2**31 - 1)
+    if 4 * rows * width >= 2**62:
+        raise MemoryError(f"{rows} rows of {width} float32 are more than any machine has")
+    return _orrery.new_matrix(rows, width)
+
+
 def spmm(edges: Any, x: Any, values: Any = None, *, out: np.ndarray | None = None,
          beta: float = 0.0, threads: int = 0) -> np.ndarray:
     """y = A x + beta out, float32 [rows, width]: row i sums the rows of x that it has entries for.
 
     edges: A, as graph() takes it, or a block of a MessageFlow. Values of SciPy matrices are not
         looked at: give them as `values`.
-    x: [columns, width]; float32 is taken as it lies, other types are converted.
+    x: [columns, width]; float32 is taken as it lies, other types are converted. Fastest in an
+        array of empty().
     values: [nnz], or [nnz, heads] where head k weighs the k-th of `heads` equal runs of columns;
         in the order of graph.indices; default: all ones.
     out: float32 [rows, width], contiguous, written where given; beta weighs what it held.
@@ -229,7 +245,7 @@ def spmm(edges: Any, x: Any, values: Any = None, *, out: np.ndarray | None = Non
     if out is None:
         if beta:
             raise ConfigError("beta: is the weight of the old values of out, and there is no out")
-        out = np.empty((made.shape[0], rows.shape[1]), np.float32)
+        out = empty(made.shape[0], rows.shape[1])
     elif not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.ndim == 2
               and out.flags.c_contiguous and out.flags.writeable):
         raise ShapeError("out: expected a writable, contiguous float32 array [rows, width]")

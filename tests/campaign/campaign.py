@@ -324,10 +324,12 @@ def run(kills, seed, only=None, told=lambda text: None):
                 subject = subject[kill // len(chosen) % len(subject)]
             try:
                 outcomes[subject.name][subject.kill_once(place, draw)] += 1
-            except (AssertionError, OSError, LookupError) as problem:
+            except (AssertionError, OSError, LookupError, subprocess.TimeoutExpired) as problem:
                 outcomes[subject.name]["BROKEN"] += 1
                 broken.append(f"kill {kill}, {subject.name}: {problem!r}")
                 told(broken[-1])
+            if (kill + 1) % 100 == 0:
+                told(f"{kill + 1} of {kills} kills, {len(broken)} broken promises")
     finally:
         place.remove()
     return outcomes, broken

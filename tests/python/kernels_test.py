@@ -268,3 +268,54 @@ class Products(unittest.TestCase):
     def test_MayBeEmpty(self):
         self.assertEqual(orrery.spmm(orrery.graph([[], []], 3), np.ones((3, 2))).sum(), 0)
         self.assertEqual(orrery.spmm(orrery.graph([[], []]), np.ones((0, 2))).shape, (0, 2))
+
+    def test_NewArraysBeginAtCacheLines(self):
+        for rows, width in ((3, 16), (40000, 128)):
+            made = orrery.empty(rows, width)
+
+            self.assertEqual((made.shape, made.dtype), ((rows, width), np.float32))
+            self.assertEqual(made.ctypes.data % 64, 0)
+            made[:] = 1
+            self.assertEqual(made.sum(), rows * width)
+        self.assertEqual(orrery.spmm(self.graph, self.x).ctypes.data % 64, 0)
+        self.assertEqual(orrery.empty(0, 4).shape, (0, 4))
+        for rows, width in ((-1, 2), (2, 1.5), ("3", 2)):
+            with self.assertRaises(orrery.ConfigError):
+                orrery.empty(rows, width)
+        with self.assertRaises(MemoryError):
+            orrery.empty(2**40, 2**30)
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+class KeptWorkers(unittest.TestCase):
+    """A thread of Python keeps the workers that its first call made."""
+
+    def setUp(self):
+        self.graph = orrery.graph(random_edges(4000, 80000), 4000)
+        self.x = np.random.default_rng(0).random((4000, 32), np.float32)
+
+    def threads_of_this_process(self):
+        return len(os.listdir("/proc/self/task"))
+
+    def test_AreMadeOnceForANumberOfThreads(self):
+        one = orrery.spmm(self.graph, self.x, threads=3)
+        before = self.threads_of_this_process()
+        for _ in range(20):
+            np.testing.assert_array_equal(orrery.spmm(self.graph, self.x, threads=3), one)
+        self.assertEqual(self.threads_of_this_process(), before)
+
+        np.testing.assert_array_equal(orrery.spmm(self.graph, self.x, threads=1), one)
+        self.assertEqual(self.threads_of_this_process(), before - 2)
+
+    def test_AForkedProcessMakesItsOwn(self):
+        here = orrery.spmm(self.graph, self.x, threads=4)
+        child = os.fork()
+        if child == 0:  # a hang is ended by the alarm, and is a failure too
+            import signal
+            signal.alarm(20)
+            try:
+                same = np.array_equal(orrery.spmm(self.graph, self.x, threads=4), here)
+                os._exit(0 if same else 1)
+            except BaseException:
+                os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)

@@ -17,25 +17,27 @@ HaloProduct::HaloProduct(Runtime& rt, const SparseMatrix& own_block, Group group
       overlap_(overlap),
       column_tiles_(column_tiles),
       own_(rt, own_block, column_tiles, "own block") {
-  if (!symmetric) load_own_adjoint(own_block);
+  if (!symmetric) load_own_adjoint(transpose(own_block));
 }
 
 HaloProduct::HaloProduct(Runtime& rt, const HaloStructure& part, Group group, bool symmetric,
                          bool overlap, int column_tiles)
     : HaloProduct(rt, part.own_block, group, true, overlap, column_tiles) {
   use_halo(part);
-  if (!symmetric) load_own_adjoint(part.own_block);
+  if (!symmetric)
+    load_own_adjoint(part.own_adjoint ? *part.own_adjoint : transpose(part.own_block));
 }
 
-void HaloProduct::load_own_adjoint(const SparseMatrix& own_block) {
-  own_adjoint_.emplace(rt_, transpose(own_block), column_tiles_, "own block transposed");
+void HaloProduct::load_own_adjoint(const SparseMatrix& adjoint) {
+  own_adjoint_.emplace(rt_, adjoint, column_tiles_, "own block transposed");
 }
 
 void HaloProduct::use_halo(const HaloStructure& part) {
   halo_.reset();  // before the next one takes memory
   part_ = &part;
   halo_ = Halo{LocalMatrix(rt_, part.halo_block, column_tiles_, "halo block"),
-               LocalMatrix(rt_, transpose(part.halo_block), 1, "halo block transposed"),
+               LocalMatrix(rt_, part.halo_adjoint ? *part.halo_adjoint : transpose(part.halo_block),
+                           1, "halo block transposed"),
                Buffer(rt_, {part.sent(), 1}, DType::i32, "indices/rows to send")};
   rt_.submit(Lane::copy, Load{part.send_rows.source(), halo_->send_index.tensor()});
   rt_.wait(Lane::compute, rt_.record(Lane::copy));

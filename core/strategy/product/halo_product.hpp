@@ -85,7 +85,7 @@ class HaloProduct {
     LocalMatrix block, adjoint;
     Buffer send_index;
   };
-  void load_own_adjoint(const SparseMatrix& own_block);
+  void load_own_adjoint(const SparseMatrix& adjoint);
   const LocalMatrix& own_adjoint() const { return own_adjoint_ ? *own_adjoint_ : own_; }
   Tensor sent(const HaloBuffers& buffers, std::int64_t width) const {
     return buffers.sent(part_->sent(), width);

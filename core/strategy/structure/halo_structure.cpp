@@ -80,6 +80,11 @@ HaloStructure make_halo_structure(const PartitionedGraph& source, int rank) {
   return make_halo_structure(tiles, source.rows(rank, Direction::adjoint), rank);
 }
 
+void keep_adjoints(HaloStructure& part, bool symmetric) {
+  if (!symmetric) part.own_adjoint = transpose(part.own_block);
+  part.halo_adjoint = transpose(part.halo_block);
+}
+
 HaloStructure::RowCounts magnified(const HaloStructure::RowCounts& counts, std::int64_t times) {
   std::vector<std::int64_t> more = *counts;
   for (std::int64_t& count : more) count *= times;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/strategy/structure/cut_rows.hpp"
@@ -19,6 +20,8 @@ struct HaloStructure {
   IndexList send_rows;                 ///< own row of each sent one, by receiver
   IndexList received_rows;             ///< row at its owner of each received one, by owner
   SparseMatrix own_block, halo_block;  ///< halo columns by owner, ascending for each owner
+  /// The transposed blocks of a part that is loaded again and again; empty: each load makes them.
+  std::optional<SparseMatrix> own_adjoint{}, halo_adjoint{};
 
   std::int64_t received() const { return halo_block.cols(); }
   std::int64_t sent() const { return send_rows.size(); }
@@ -31,6 +34,9 @@ struct HaloStructure {
 ///           j], which may be the same where A = Aᵀ; `index`: of this rank in the group
 HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
                                   const std::vector<SparseMatrix>& adjoint, int index);
+
+/// Makes the transposed blocks; that of the own block only if it is not its own transpose.
+void keep_adjoints(HaloStructure& part, bool symmetric);
 
 HaloStructure::RowCounts magnified(const HaloStructure::RowCounts& counts, std::int64_t times);
 /// The part of a graph in which every vertex represents `times` ones: that many times the rows,

@@ -122,11 +122,14 @@ TEST_F(KilledRun, ThatIsCompleteHasNothingToResume) {
   write_experiment();
   ASSERT_EQ(run("a", ""), 0) << errors();
   const std::string before = read(folder_ / "a" / "result.json");
+  const auto half = folder_ / "a" / "timeline.json.part";  // killed while it wrote its last file
+  std::ofstream(half) << "half";
 
   EXPECT_EQ(run("a", "--resume"), 0);
 
   EXPECT_NE(errors().find("is complete, there is nothing to resume"), std::string::npos);
   EXPECT_EQ(read(folder_ / "a" / "result.json"), before);
+  EXPECT_FALSE(std::filesystem::exists(half));
 }
 
 TEST_F(KilledRun, ThatIsCompleteIsHeldAgainstWhatIsAsked) {
