@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
-#include "core/base/index.hpp"
 #include "core/sample/links/link_batches.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
@@ -96,12 +95,8 @@ class RelationProducts final : public RowsProducts {
                    const StrategyConfig& config)
       : RowsProducts(rt, source, rt.rank()),
         part_(part.halo),
-        exchange_(rt, part.halo, world_group(rt.size()), config.overlap) {
-    for (const auto& [first, matrix, transposed] : part.relations)
-      relations_.push_back({{first, matrix.rows()},
-                            LocalMatrix(rt, matrix, config.column_tiles, "relation"),
-                            LocalMatrix(rt, transposed, 1, "relation transposed")});
-  }
+        exchange_(rt, part.halo, world_group(rt.size()), config.overlap),
+        relations_(rt, part.relations) {}
 
   Halo halo(int) const override { return {part_.received(), part_.sent()}; }
   void prepare(std::int64_t widest_aggregate, std::int64_t) override {
@@ -115,26 +110,22 @@ class RelationProducts final : public RowsProducts {
                              const std::function<void()>& meanwhile) override {
     exchange_.bring_adjoint(dx, sent_.view(part_.sent(), dx.cols()), meanwhile);
   }
-  Rows rows_of_relation(int, int relation) const override { return relations_[at(relation)].rows; }
+  Rows rows_of_relation(int, int relation) const override { return relations_.rows(relation); }
   void aggregate_relation(int, int relation, const Tensor& x, const Tensor& y,
                           float beta) override {
-    relations_[at(relation)].matrix.multiply(rt_, x, y, beta);
+    relations_.multiply(rt_, relation, x, y, beta);
   }
   void aggregate_relation_adjoint(int, int relation, const Tensor& dy, const Tensor& dx,
                                   float beta) override {
-    relations_[at(relation)].transposed.multiply(rt_, dy, dx, beta);
+    relations_.multiply_adjoint(rt_, relation, dy, dx, beta);
   }
   void aggregate(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
   void aggregate_adjoint(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
 
  private:
-  struct OfRelation {
-    Rows rows;
-    LocalMatrix matrix, transposed;
-  };
   const HaloStructure& part_;
   SourceExchange exchange_;
-  std::vector<OfRelation> relations_;
+  LocalRelations relations_;
   Buffer sent_;
 };
 

@@ -89,6 +89,8 @@ void require_relations(const Problem& problem) {
                                   "and relations in its meta.json: use a typed data set, or a "
                                   "model such as sage",
                                   name, problem.data->name));
+  if (problem.data->magnify != 1 && problem.strategy.type == "mini_batch")
+    refuse("dataset.magnify", "makes copies of vertices whose edges have no relations");
   const auto relations = std::ssize(problem.data->typed->relations);
   if (problem.model.bases > relations)
     throw ConfigError("model.bases",

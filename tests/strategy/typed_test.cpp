@@ -12,6 +12,8 @@
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/sample/links/held_out_links.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/gradients.hpp"
 #include "tests/support/typed.hpp"
@@ -310,14 +312,15 @@ std::string refusal(const Problem& problem) {
 TEST(Rgcn, IsRefusedByNameWhereNothingWorksByRelation) {
   const auto data = typed_dataset(40, 200, 8, 3, true);
   for (const auto& strategy : testing::all_strategies()) {
-    if (strategy.config.type == "full_graph") continue;
+    if (info_of(strategy.config).carries_relations) continue;
     EXPECT_EQ(refusal(typed_problem(data, 4, strategy.config)),
               "model.type: rgcn works by relation, but " + strategy.config.type +
-                  " does not support that: use full_graph");
+                  " does not support that: use full_graph and mini_batch");
   }
   for (const auto& [name, config] : testing::inexact_strategies())
-    EXPECT_THAT(refusal(typed_problem(data, 4, config)),
-                HasSubstr(config.type == "full_graph" ? "set it to" : "use full_graph"))
+    EXPECT_THAT(
+        refusal(typed_problem(data, 4, config)),
+        HasSubstr(config.type == "full_graph" ? "set it to" : "use full_graph and mini_batch"))
         << name;
 }
 
@@ -339,6 +342,125 @@ TEST(Rgcn, IsRefusedOnDataWithoutRelations) {
   many.model.bases = 100;
   EXPECT_THAT(refusal(many), AllOf(HasSubstr("model.bases: found 100"), HasSubstr("12 relations")));
 }
+
+// ---- batches
+
+StrategyConfig batches(const MiniBatchSettings& settings) {
+  StrategyConfig config;
+  config.type = "mini_batch";
+  config.first_layer = FirstLayer::recompute;
+  config.own = settings;
+  return config;
+}
+
+TEST(RgcnInBatches, TakesTheMeanOfDrawnNeighboursByRelation) {
+  const auto data = typed_dataset(30, 300, 4, 2, false);
+  std::vector<Vertex> vertices;
+  for (Vertex v = 0; v < 30; ++v) vertices.push_back(static_cast<Vertex>(7 * v % 30));
+  RowBuilder drawn(20, 30);  // two of three entries of the union
+  std::set<std::pair<Vertex, Vertex>> edges;
+  for (Vertex r = 0; r < 20; ++r) {
+    for (Vertex c = 0; c < 30; ++c) {
+      const auto row = data->graph->row(vertices[at(r)]);
+      if (c == r || (r + c) % 3 == 0) continue;
+      if (!std::ranges::binary_search(row, vertices[at(c)])) continue;
+      drawn.add(c, 1);
+      edges.emplace(r, c);
+    }
+    drawn.end_row();
+  }
+
+  const auto relations = make_relations(*data->typed, drawn.finish().csr(), vertices);
+
+  ASSERT_EQ(relations.size(), data->typed->relations.size());
+  for (std::size_t k = 0; k < relations.size(); ++k) {
+    EXPECT_EQ(relations[k].first, 0);
+    EXPECT_EQ(relations[k].matrix.rows(), 20);
+    const Csr& graph = *data->typed->relations[k].graph;
+    const auto is_edge = [&](Vertex r, Vertex c) {
+      return edges.contains({r, c}) &&
+             std::ranges::binary_search(graph.row(vertices[at(r)]), vertices[at(c)]);
+    };
+    for (Vertex r = 0; r < 20; ++r) {
+      std::vector<Vertex> want;
+      for (Vertex c = 0; c < 30; ++c)
+        if (is_edge(r, c)) want.push_back(c);
+      const auto row = relations[k].matrix.csr().row(r);
+      EXPECT_EQ(std::vector<Vertex>(row.begin(), row.end()), want);
+      for (const float value : relations[k].matrix.row_values(r))
+        EXPECT_FLOAT_EQ(value, 1 / static_cast<float>(want.size()));
+    }
+  }
+}
+
+TEST(RgcnInBatches, OfAllNeighboursAndAllSeedsIsThatOfTheWholeGraph) {
+  const auto data = typed_dataset(60, 400, 9, 3, true);
+  MiniBatchSettings settings{.batch = 1 << 20, .sampler = BatchSampler::all};
+  for (const int bases : {0, 2}) {
+    const auto want = losses(execute(typed_problem(data, 1, {}, 2, 8, bases)));
+    for (const int ranks : {1, 2, 3, 4}) {
+      Problem p = typed_problem(data, ranks, batches(settings), 2, 8, bases);
+
+      const auto got = losses(execute(p, "cpu"));
+
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]) << ranks << " ranks, epoch " << e;
+    }
+  }
+}
+
+TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
+  const auto data = typed_dataset(80, 700, 9, 3, true);
+  for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::labor}) {
+    MiniBatchSettings settings{
+        .batch = 12, .seeds = SeedsFrom::all, .sampler = sampler, .fanouts = {4, 3}};
+    const auto on = [&](int ranks) {
+      Problem p = typed_problem(data, ranks, batches(settings));
+      p.model.dropout = 0.2;
+      return losses(execute(p));
+    };
+    const auto want = on(1);
+    EXPECT_LT(want.back(), want.front());
+    for (const int ranks : {2, 3, 4}) {
+      const auto got = on(ranks);
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]) << ranks << " ranks, epoch " << e;
+    }
+  }
+}
+
+TEST(RgcnInBatches, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
+  MiniBatchSettings settings{.batch = 8, .fanouts = {3, 3}};
+  Problem p = typed_problem(typed_dataset(60, 400, 12, 4, true), 2, batches(settings));
+  p.train.epochs = 2;
+
+  const Outcome real = execute(p);
+  const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+
+  EXPECT_NO_THROW(check(programs));
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    EXPECT_EQ(to_string(real.ranks[r].program), to_string(programs[r]));
+    EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]);
+    EXPECT_EQ(real.ranks[r].final_bytes, 0);
+  }
+}
+
+TEST(RgcnInBatches, RefusesSettingsThatKnowNoRelations) {
+  const auto data = typed_dataset(60, 400, 9, 3, true);
+  const auto refused = [&](const MiniBatchSettings& settings, std::int64_t magnify = 1) {
+    auto copies = std::make_shared<Dataset>(*data);
+    copies->magnify = magnify;
+    return refusal(typed_problem(copies, 2, batches(settings)));
+  };
+  EXPECT_THAT(refused({.fanouts = {3, 3}, .replace = true}),
+              HasSubstr("strategy.replace: rgcn takes the mean of neighbours by relation"));
+  EXPECT_THAT(refused({.sampler = BatchSampler::saint_node}), HasSubstr("strategy.sampler"));
+  EXPECT_THAT(refused({.fanouts = {3, 3}, .cooperative = true}),
+              HasSubstr("strategy.cooperative: does not go with model.type rgcn"));
+  EXPECT_THAT(refused({.fanouts = {3, 3}}, 3), HasSubstr("dataset.magnify"));
+}
+
+// ---- what relations tell
 
 /// Edges of the two relations between authors and papers change their relation at random.
 std::shared_ptr<const Dataset> shuffled(const Dataset& data) {

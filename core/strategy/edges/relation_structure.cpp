@@ -69,4 +69,36 @@ std::vector<RelationMatrix> make_relations(const PartitionedGraph& source,
   return relations;
 }
 
+std::vector<RelationMatrix> make_relations(const TypedGraph& typed, const Csr& block,
+                                           std::span<const Vertex> vertices) {
+  std::vector<RelationMatrix> relations;
+  for (const Relation& relation : typed.relations) {
+    RowBuilder matrix(block.rows, block.cols);
+    std::vector<Vertex> drawn;
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      const auto of_relation = relation.graph->row(vertices[at(r)]);
+      drawn.clear();
+      if (!of_relation.empty())
+        for (const Vertex c : block.row(r))
+          if (std::ranges::binary_search(of_relation, vertices[at(c)])) drawn.push_back(c);
+      const float share = 1 / static_cast<float>(drawn.size());
+      for (const Vertex c : drawn) matrix.add(c, share);
+      matrix.end_row();
+    }
+    SparseMatrix made = matrix.finish();
+    SparseMatrix transposed = transpose(made);
+    relations.push_back({0, std::move(made), std::move(transposed)});
+  }
+  return relations;
+}
+
+std::int64_t bytes_of(const std::vector<RelationMatrix>& relations) {
+  constexpr std::int64_t kOffset = sizeof(EdgeIndex), kEntry = sizeof(Vertex) + sizeof(float);
+  std::int64_t bytes = 0;
+  for (const RelationMatrix& relation : relations)
+    for (const SparseMatrix* matrix : {&relation.matrix, &relation.transposed})
+      bytes += (matrix->rows() + 1) * kOffset + matrix->nnz() * kEntry;
+  return bytes;
+}
+
 }  // namespace orrery
