@@ -94,8 +94,9 @@ void prepare_strategy(Json& root) {
 void complete_strategy(Json& root) {
   Json& strategy = root["strategy"];
   const Json& type = root["model"]["type"];
-  const bool keeps_nothing = std::any_of(kKeepNothing.begin(), kKeepNothing.end(),
-                                         [&](const auto& each) { return type == each.type; });
+  const bool keeps_nothing =
+      std::any_of(kKeepNothing.begin(), kKeepNothing.end(),
+                  [&](const KeepsNothing& each) { return type == std::string(each.type); });
   if (keeps_nothing && strategy.contains("first_layer") && strategy["first_layer"] == "exact")
     strategy["first_layer"] = "recompute";  // the default, which these models cannot honour
   const JsonSettings file(root);

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -35,10 +37,11 @@ std::vector<VertexType> read_types(const MetaFile& meta, std::int64_t vertices) 
                                                 "\"vertex_types\", found {}",
                                                 names.size(), counts.size()));
   std::vector<VertexType> types;
+  std::set<std::string> known;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     require_name(meta, "vertex_types", names[i]);
-    if (std::ranges::find(types, names[i], &VertexType::name) != types.end())
+    if (!known.insert(names[i]).second)
       meta.fail("vertex_types", fmt::format("has \"{}\" twice", names[i]));
     if (counts[i] > vertices - first) break;  // they do not sum up
     types.push_back({names[i], first, counts[i]});
@@ -54,8 +57,10 @@ std::vector<VertexType> read_types(const MetaFile& meta, std::int64_t vertices) 
 std::vector<Relation> read_relations(const MetaFile& meta, const std::vector<VertexType>& types) {
   std::vector<std::string> known;
   for (const VertexType& type : types) known.push_back(type.name);
+  const std::set<std::string> lookup(known.begin(), known.end());
+  std::set<std::string> before;
   const auto require_type = [&](const std::string& name, const std::string& text) {
-    if (std::ranges::find(known, name) != known.end()) return;
+    if (lookup.contains(name)) return;
     const std::string close = nearest(name, known);
     meta.fail(
         "relations",
@@ -72,9 +77,7 @@ std::vector<Relation> read_relations(const MetaFile& meta, const std::vector<Ver
     require_type(words[0], text);
     require_name(meta, "relations", words[1]);
     require_type(words[2], text);
-    for (const Relation& other : relations)
-      if (other.source == words[0] && other.name == words[1] && other.destination == words[2])
-        meta.fail("relations", fmt::format("has [{}] twice", text));
+    if (!before.insert(text).second) meta.fail("relations", fmt::format("has [{}] twice", text));
     relations.push_back({words[0], words[1], words[2], nullptr});
   }
   if (relations.empty()) meta.fail("relations", "expected at least one, found none");
@@ -104,29 +107,35 @@ std::vector<Ends> read_edges(const fs::path& folder, const MetaFile& meta, const
   const auto ends = edges.values<std::int32_t>({2, meta.count("num_edges", -1)});
   const std::size_t count = ends.size() / 2;
   const auto of_edge = kinds.values<std::int32_t>({static_cast<std::int64_t>(count)});
+  std::map<std::string, const VertexType*> types;
+  for (const VertexType& type : typed.types) types[type.name] = &type;
+  struct BothTypes {
+    const VertexType *source, *destination;
+  };
+  std::vector<BothTypes> expected;  // by relation
+  for (const Relation& relation : typed.relations)
+    expected.push_back({types.at(relation.source), types.at(relation.destination)});
   std::vector<Ends> of_relation(typed.relations.size());
   for (std::size_t e = 0; e < count; ++e) {
-    const auto place = [&](std::size_t row) { return fmt::format("element [{}, {}]", row, e); };
     if (of_edge[e] < 0 || at(of_edge[e]) >= of_relation.size())
       throw DataError(kinds.path(), fmt::format("element {}", e),
                       fmt::format("expected a relation from 0 to {}, found {}",
                                   of_relation.size() - 1, of_edge[e]));
-    const Relation& relation = typed.relations[at(of_edge[e])];
-    const std::pair<std::size_t, const std::string*> both[] = {{0, &relation.source},
-                                                               {1, &relation.destination}};
-    for (const auto& [row, type] : both) {
+    const auto require = [&](std::size_t row, const VertexType& type) {
       const Vertex v = ends[row * count + e];
+      if (type.has(v)) return;
+      const std::string place = fmt::format("element [{}, {}]", row, e);
       if (v < 0 || v >= vertices)
-        throw DataError(edges.path(), place(row),
+        throw DataError(edges.path(), place,
                         fmt::format("expected a vertex from 0 to {}, found {}", vertices - 1, v));
-      const VertexType& expected = *typed.type(*type);
-      if (!expected.has(v))
-        throw DataError(
-            edges.path(), place(row),
-            fmt::format("expected a vertex of type {} ({} to {}), as relation {} has it, found {}",
-                        *type, expected.first, expected.first + expected.count - 1, relation.text(),
-                        v));
-    }
+      throw DataError(
+          edges.path(), place,
+          fmt::format("expected a vertex of type {} ({} to {}), as relation {} has it, found {}",
+                      type.name, type.first, type.first + type.count - 1,
+                      typed.relations[at(of_edge[e])].text(), v));
+    };
+    require(0, *expected[at(of_edge[e])].source);
+    require(1, *expected[at(of_edge[e])].destination);
     of_relation[at(of_edge[e])].source.push_back(ends[e]);
     of_relation[at(of_edge[e])].destination.push_back(ends[count + e]);
   }

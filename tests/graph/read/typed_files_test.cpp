@@ -22,6 +22,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class TypedFilesTest : public FilesTest {
  protected:
