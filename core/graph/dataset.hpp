@@ -8,6 +8,7 @@
 
 #include "core/graph/edge_list.hpp"
 #include "core/graph/features.hpp"
+#include "core/graph/typed_graph.hpp"
 
 namespace orrery {
 
@@ -25,7 +26,9 @@ struct Labels {
 
 struct Dataset {
   std::string name;
-  std::shared_ptr<const Csr> graph;          ///< row v = in-neighbours of v; self-loops as stored
+  std::shared_ptr<const Csr> graph;  ///< row v = in-neighbours of v; self-loops as stored
+  /// The same edges by relation, where vertices and edges have types; else null.
+  std::shared_ptr<const TypedGraph> typed;
   bool symmetric = false;                    ///< every edge exists in both directions
   std::shared_ptr<const Features> features;  ///< null if absent
   Labels labels;
@@ -43,6 +46,9 @@ struct Dataset {
 
 /// Makes the edges the graph of the data set; notes how many duplicates were merged.
 void set_graph(Dataset& dataset, const EdgeList& edges);
+
+/// Makes the relations, and the union of their edges, the graph of the data set; notes both.
+void set_typed_graph(Dataset& dataset, TypedGraph typed);
 
 /// Notes that `merged` of the edges read were duplicates, if any were.
 void note_duplicates(Dataset& dataset, std::int64_t merged);

@@ -37,16 +37,17 @@ struct DatasetOptions {
   std::uint64_t seed = 0;    ///< seed of split, random features, generators
   std::int64_t magnify = 1;  ///< see Dataset
 
-  /// communities | skewed-communities | rmat | bter | chung-lu; empty: read `path`.
+  /// communities | skewed-communities | typed-communities | rmat | bter | chung-lu; empty: read
+  /// `path`.
   std::string generator;
   std::int64_t generate_vertices = 0;
   std::int64_t generate_edges = 0;  ///< undirected edges drawn; each is stored in both directions
   std::int64_t generate_classes = 16;
   std::int64_t generate_features = 64;
   std::int64_t generate_communities = 64;  ///< skewed-communities: number of communities
-  /// (skewed-)communities: share of a vertex's edges that leave its community.
+  /// (skewed-, typed-)communities: share of a vertex's edges that leave its community.
   double mixing = 0.2;
-  /// (skewed-)communities: distance between class centres in units of the features' noise.
+  /// (skewed-, typed-)communities: distance between class centres in units of the features' noise.
   double feature_signal = 0.5;
   /// chung-lu, bter, skewed-communities: power-law exponent of the degrees.
   double exponent = 2.1;

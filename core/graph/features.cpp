@@ -180,8 +180,11 @@ class ClassCentred final : public Drawn {
 
  private:
   void draw(Vertex v, std::int64_t col0, std::int64_t cols, float* out) const override {
-    const float* centre = centres_.data() + labels_[at(v)] * width() + col0;
-    for (std::int64_t c = 0; c < cols; ++c) out[c] = centre[c] + normal_entry(seed_, v, col0 + c);
+    const std::int32_t label = labels_[at(v)];
+    for (std::int64_t c = 0; c < cols; ++c) {
+      out[c] = normal_entry(seed_, v, col0 + c);
+      if (label >= 0) out[c] += centres_[at(label * width() + col0 + c)];
+    }
   }
 
   std::vector<std::int32_t> labels_;

@@ -90,6 +90,14 @@ SparseMatrix normalised_adjacency(const Csr& graph, bool symmetric_graph, const 
   return {std::move(pattern), std::move(values), weight.symmetric};
 }
 
+SparseMatrix mean_adjacency(const Csr& graph) {
+  const auto pattern = std::make_shared<const Csr>(without_self_loops(graph));
+  auto values = edge_values(*pattern, [&](std::int64_t v, Vertex) {
+    return static_cast<float>(1 / static_cast<double>(pattern->degree(v)));
+  });
+  return {pattern, std::move(values)};
+}
+
 SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
                                 const ModelConfig& model) {
   const Weighting weight = weighting_of(model, data.symmetric);

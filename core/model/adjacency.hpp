@@ -33,7 +33,11 @@ Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
 /// Source    Kipf and Welling 2017, eq. 2; Hamilton et al. 2017, mean aggregator
 SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model);
 
-/// The same of a graph whose edges have weights w: its entries are w_vu / sqrt(d_v·d_u), w_vu / d_v or
+/// The mean over the in-neighbours of each vertex: stored self-loops dropped, values 1/d_v. A vertex
+/// without neighbours has an empty row.
+SparseMatrix mean_adjacency(const Csr& graph);
+
+/// The same as normalised_adjacency() of a graph whose edges have weights w: its entries are w_vu / sqrt(d_v·d_u), w_vu / d_v or
 /// w_vu, with d the sums of the weights in the rows of A; a self-loop that is added weighs 1. A row
 /// whose weights are all 0 is one of zeros.
 ///

@@ -25,8 +25,11 @@ struct LayerType {
   /// Multiplies a layer's first rows(layer) inputs by a weight of their own, in addition to all of
   /// them.
   bool own_rows = false;
-  /// Computes weights of edges (Products::edges) instead of multiplying by A.
+  /// Works on edges instead of multiplying by A: it computes their weights (Products::edges), or
+  /// multiplies by each relation.
   bool weighs_edges = false;
+  /// Works on edges by their relations (Products::aggregate_relation) in a typed graph.
+  bool by_relation = false;
   /// A layer that weighs edges: its weights choose the largest value, by columns and without heads;
   /// it needs the rows of all sources at once (Products::holds_sources()).
   bool takes_largest = false;
@@ -41,6 +44,7 @@ LayerType gcn_layer();
 LayerType sage_layer();
 LayerType sage_pool_layer();
 LayerType gat_layer();
+LayerType rgcn_layer();
 
 /// Adds a layer from outside when the program starts:
 ///   const AddLayer added({.name = "mine", ...});

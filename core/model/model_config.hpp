@@ -83,6 +83,12 @@ struct ModelConfig {
   double attention_dropout = 0;  ///< dropout of the edges' weights
   /// Dropout of the rows x·W where they are summed; scores use whole rows.
   double projection_dropout = 0;
+
+  // rgcn
+  int bases = 0;  ///< the weights of relations are sums of this many matrices; 0: of their own
+  /// The relations that layers have weights for (TypedGraph::texts()). They are those of the data, not
+  /// of the file: whoever makes a problem sets them.
+  std::vector<std::string> relations{};
 };
 
 /// The largest number of heads of its layers.
@@ -90,8 +96,12 @@ constexpr int most_heads(const ModelConfig& model) {
   return model.layers == 1 || model.output_heads > model.heads ? model.output_heads : model.heads;
 }
 
-/// Whether its layers compute weights of edges instead of multiplying by A.
+/// Whether its layers work on edges (of each relation, or with weights that they compute) instead of
+/// multiplying by A.
 bool weighs_edges(const ModelConfig& model);
+
+/// Whether its layers have weights for each relation of a typed graph.
+bool by_relation(const ModelConfig& model);
 
 /// Draws for edges come after those for this many layers' vertices (Dropout::layer).
 inline constexpr int kMostLayersWithDrawnEdges = 2047;

@@ -22,6 +22,12 @@ void Products::weigh_sources_adjoint(int, const Tensor&, const Tensor&, const Te
   not_of_these();
 }
 
+Products::Rows Products::rows_of_relation(int, int) const { not_of_these(); }
+void Products::aggregate_relation(int, int, const Tensor&, const Tensor&, float) { not_of_these(); }
+void Products::aggregate_relation_adjoint(int, int, const Tensor&, const Tensor&, float) {
+  not_of_these();
+}
+
 void Products::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
   rt_.submit(Lane::compute, Gemm{x, w, y, false, false, beta});
 }

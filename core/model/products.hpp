@@ -118,6 +118,24 @@ class Products {
   virtual void weigh_sources_adjoint(int layer, const Tensor& weights, const Tensor& x,
                                      const Tensor& dy, const Tensor& dweights, const Tensor& dx);
 
+  /// Consecutive rows of a level.
+  struct Rows {
+    std::int64_t first = 0, count = 0;
+  };
+  /// The rows of layer `layer` that edges of a relation lead to: those of the vertices of its
+  /// destination's type.
+  ///
+  /// Requires  a model whose layers work by relation, as the next two
+  virtual Rows rows_of_relation(int layer, int relation) const;
+  /// y ← A_r·x + beta·y, with A_r the mean over a vertex's in-neighbours by relation r.
+  ///
+  /// Shapes    x [sources(layer), f] · y [rows_of_relation(layer, r), f]
+  virtual void aggregate_relation(int layer, int relation, const Tensor& x, const Tensor& y,
+                                  float beta);
+  /// dx ← A_rᵀ·dy + beta·dx, its adjoint.
+  virtual void aggregate_relation_adjoint(int layer, int relation, const Tensor& dy,
+                                          const Tensor& dx, float beta);
+
   /// y ← A·x + beta·y.
   ///
   /// Shapes    x [inputs(layer), f] · y [rows(layer), f]

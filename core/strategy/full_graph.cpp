@@ -10,7 +10,9 @@
 #include "core/sample/links/link_batches.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
 #include "core/strategy/product/halo_product.hpp"
+#include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
@@ -45,10 +47,12 @@ class FullGraphProducts final : public RowsProducts {
   HaloBuffers buffers_;
 };
 
-/// The structure of a rank: its rows of A with their halo and, if layers weigh edges, its edges.
+/// The structure of a rank: its rows of A with their halo and, if layers weigh edges or work by
+/// relation, its edges.
 struct Part {
   HaloStructure halo;
   std::optional<EdgeStructure> edges;
+  std::vector<RelationMatrix> relations;
 };
 
 /// For layers that weigh edges.
@@ -84,12 +88,54 @@ class AttentionProducts final : public RowsProducts {
   Buffer sent_;
 };
 
+/// For layers that work by relation: the rows that edges of any relation come from travel once.
+class RelationProducts final : public RowsProducts {
+ public:
+  RelationProducts(Runtime& rt, const PartitionedGraph& source, const Part& part,
+                   const StrategyConfig& config)
+      : RowsProducts(rt, source, rt.rank()),
+        part_(part.halo),
+        exchange_(rt, part.halo, world_group(rt.size()), config.overlap),
+        relations_(rt, part.relations) {}
+
+  Halo halo(int) const override { return {part_.received(), part_.sent()}; }
+  void prepare(std::int64_t widest_aggregate, std::int64_t) override {
+    sent_ = Buffer(rt_, {part_.sent(), widest_aggregate}, DType::f32, "halo/rows sent");
+  }
+  std::int64_t sources(int) const override { return exchange_.sources(); }
+  void bring_sources(int, const Tensor& x, const std::function<void()>& meanwhile) override {
+    exchange_.bring(x, sent_.view(part_.sent(), x.cols()), meanwhile);
+  }
+  void bring_sources_adjoint(int, const Tensor& dx,
+                             const std::function<void()>& meanwhile) override {
+    exchange_.bring_adjoint(dx, sent_.view(part_.sent(), dx.cols()), meanwhile);
+  }
+  Rows rows_of_relation(int, int relation) const override { return relations_.rows(relation); }
+  void aggregate_relation(int, int relation, const Tensor& x, const Tensor& y,
+                          float beta) override {
+    relations_.multiply(rt_, relation, x, y, beta);
+  }
+  void aggregate_relation_adjoint(int, int relation, const Tensor& dy, const Tensor& dx,
+                                  float beta) override {
+    relations_.multiply_adjoint(rt_, relation, dy, dx, beta);
+  }
+  void aggregate(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
+  void aggregate_adjoint(int, const Tensor&, const Tensor&, float) override { no_matrix(); }
+
+ private:
+  const HaloStructure& part_;
+  SourceExchange exchange_;
+  LocalRelations relations_;
+  Buffer sent_;
+};
+
 class FullGraph final : public Strategy {
  public:
   explicit FullGraph(const Problem& problem)
       : config_(problem.strategy),
         seed_(problem.train.seed),
         weighs_edges_(weighs_edges(problem.model)),
+        by_relation_(by_relation(problem.model)),
         ends_(ends_for(problem.model)),
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
@@ -103,11 +149,18 @@ class FullGraph final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return parts_.get(rank, [&] {
-      Part part{part_of(rank), std::nullopt};
+      Part part{part_of(rank), std::nullopt, {}};
       CutWork work;
       work.add(part.halo.own_block);
       work.add(part.halo.halo_block);
-      if (weighs_edges_) {
+      if (by_relation_) {
+        const HaloStructure halo = magnify_ == 1 ? part.halo : make_halo_structure(*source_, rank);
+        part.relations = make_relations(*source_, halo, rank, magnify_);
+        for (const RelationMatrix& relation : part.relations) {
+          work.add(relation.matrix);
+          work.add(relation.transposed);
+        }
+      } else if (weighs_edges_) {
         part.edges = edges_of(rank, part.halo);
         work.add(part.edges->entries(), part.edges->bytes());
       }
@@ -116,10 +169,10 @@ class FullGraph final : public Strategy {
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
-    const auto& [part, edges] = content_of<Part>(*structure);  // parts_ keeps it
-    if (edges)
-      return std::make_unique<AttentionProducts>(rt, *source_, content_of<Part>(*structure),
-                                                 config_);
+    const Part& content = content_of<Part>(*structure);  // parts_ keeps it
+    const HaloStructure& part = content.halo;
+    if (by_relation_) return std::make_unique<RelationProducts>(rt, *source_, content, config_);
+    if (weighs_edges_) return std::make_unique<AttentionProducts>(rt, *source_, content, config_);
     if (samples()) return make_boundary_sampled(rt, *source_, part, config_, seed_, magnify_);
     if (config_.staleness > 0) return make_stale_halo(rt, *source_, part, config_);
     return std::make_unique<FullGraphProducts>(rt, *source_, part, config_);
@@ -146,7 +199,7 @@ class FullGraph final : public Strategy {
 
   StrategyConfig config_;
   std::uint64_t seed_;
-  bool weighs_edges_;
+  bool weighs_edges_, by_relation_;
   std::optional<EndVertices> ends_;  ///< the keys of the draws
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
@@ -157,7 +210,7 @@ class FullGraph final : public Strategy {
 void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
   const auto refuse_attention = [&](const char* key, const char* to) {
     throw ConfigError(key,
-                      fmt::format("{} compares all edges of a vertex by rows of this epoch: set "
+                      fmt::format("{} works on all edges of a vertex with rows of this epoch: set "
                                   "it to {}",
                                   model.type.name, to));
   };
@@ -221,6 +274,7 @@ const StrategyInfo kFullGraph{
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,
+    .carries_relations = true,
     .predicts_links = true,
     .why_not_resumable = lost_with_stale_rows,
     .inexactness = inexactness_of,

@@ -71,9 +71,39 @@ void require_possible_links(const Problem& problem, const StrategyInfo& info) {
                       "use \"lean\"");
 }
 
+/// A model that works by relation needs those of the data set it is made for.
+void require_relations(const Problem& problem) {
+  if (!by_relation(problem.model)) return;
+  const std::string name(problem.model.type.name);
+  const auto refuse = [&](const char* key, const std::string& why) {
+    throw ConfigError(
+        key, fmt::format("{}, but model.type {} has weights for each relation", why, name));
+  };
+  if (problem.whole) refuse("dataset.inductive", "true leaves the relations of edges out");
+  if (problem.links) refuse("links", "are held out of edges without relations");
+  if (problem.statistics) refuse("dataset.statistics", "counts edges without relations");
+  if (problem.stored) refuse("dataset.parts", "have edges without relations");
+  if (!problem.data->typed)
+    throw ConfigError("model.type",
+                      fmt::format("{} has weights for each relation, and '{}' has no vertex types "
+                                  "and relations in its meta.json: use a typed data set, or a "
+                                  "model such as sage",
+                                  name, problem.data->name));
+  if (problem.data->magnify != 1 && problem.strategy.type == "mini_batch")
+    refuse("dataset.magnify", "makes copies of vertices whose edges have no relations");
+  const auto relations = std::ssize(problem.data->typed->relations);
+  if (problem.model.bases > relations)
+    throw ConfigError("model.bases",
+                      fmt::format("found {}, expected at most the {} relations of '{}', or 0 for "
+                                  "weights of their own",
+                                  problem.model.bases, relations, problem.data->name));
+  ORRERY_ASSERT(std::ssize(problem.model.relations) == relations);
+}
+
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const Problem& problem) {
+  require_relations(problem);
   if (problem.whole) return make_inductive(problem);
   const StrategyInfo& info = info_of(problem.strategy);
   require_timing_only(problem);

@@ -253,7 +253,7 @@ class MiniBatch final : public Strategy {
     std::optional<RowExchange> learned;
     if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
-    if (!share) edges = edges_of(problem_.model, *made);
+    if (!share) edges = edges_of(problem_.model, *made, typed());
     return make_structure(
         Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
         drawing_work(drawn));
@@ -264,10 +264,11 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// One rank of a server may have all of its batch, so there is no smaller bound; and pairs of
-  /// vertices are not only counted.
+  /// One rank of a server may have all of its batch, so there is no smaller bound; pairs of vertices
+  /// are not only counted, nor are the edges of each relation.
   std::unique_ptr<Strategy> with_largest_batches() const override {
-    if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
+    if (batches_->cooperative() || batches_->links() != nullptr || by_relation(problem_.model))
+      return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
   }
@@ -292,7 +293,8 @@ class MiniBatch final : public Strategy {
     BatchSizes sizes;
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
-    if (!batches_->cooperative() && !batches_->learns_features()) sizes.host_bytes.emplace();
+    if (!batches_->cooperative() && !batches_->learns_features() && !by_relation(problem_.model))
+      sizes.host_bytes.emplace();
     const auto count = [](BatchSizes::Size& size, std::int64_t number) {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
@@ -316,7 +318,7 @@ class MiniBatch final : public Strategy {
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
         if (sizes.host_bytes)
-          count(*sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch)));
+          count(*sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch, typed())));
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
@@ -335,6 +337,7 @@ class MiniBatch final : public Strategy {
   }
 
  private:
+  const TypedGraph* typed() const { return problem_.data->typed.get(); }
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
 
   Problem problem_;
@@ -373,10 +376,14 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
   if (weighs_edges(model) && (settings.replace || is_saint(settings.sampler)))
     throw ConfigError(
         settings.replace ? "strategy.replace" : "strategy.sampler",
-        fmt::format("{} weighs neighbours by scores, not by how often or how likely they were "
-                    "drawn: {}",
-                    model.type.name,
+        fmt::format("{} {}, not by how often or how likely they were drawn: {}", model.type.name,
+                    by_relation(model) ? "takes the mean of neighbours by relation"
+                                       : "weighs neighbours by scores",
                     settings.replace ? "set it to false" : "use neighbour, labor, cluster or all"));
+  if (by_relation(model) && settings.cooperative)
+    throw ConfigError(
+        "strategy.cooperative",
+        fmt::format("does not go with model.type {}: set it to false", model.type.name));
   if (!draws_fanouts(settings.sampler)) return;
   require_fanouts(settings.fanouts, model.layers);
 }
@@ -523,6 +530,7 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                               .magnifiable = true,
                               .opens_stores = true,
                               .carries_attention = true,
+                              .carries_relations = true,
                               .predicts_links = true,
                               .inexactness = inexactness_of,
                               .learns_from =

@@ -328,7 +328,9 @@ void convert_from(const fs::path& found, const Flags& flags,
                   const std::vector<std::string>& notes = {}) {
   Dataset dataset = read(flags);
   dataset.notes.insert(dataset.notes.end(), notes.begin(), notes.end());
-  if (flags.options.symmetric && !dataset.symmetric) {
+  if (flags.options.symmetric && dataset.typed) {
+    add_reverse_edges(dataset);
+  } else if (flags.options.symmetric && !dataset.symmetric) {
     dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
   }
@@ -482,7 +484,8 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   DatasetOptions& o = flags.options;
   command.add_option("kind", o.generator, "The generator")
       ->required()
-      ->check(CLI::IsMember({"communities", "skewed-communities", "rmat", "bter", "chung-lu"}));
+      ->check(CLI::IsMember(
+          {"communities", "skewed-communities", "typed-communities", "rmat", "bter", "chung-lu"}));
   const auto option = [&](const char* name, auto& value, const char* what) {
     flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };
@@ -496,10 +499,9 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   option("--communities", o.generate_communities,
          "Number of planted communities "
          "(skewed-communities)");
-  option("--mixing", o.mixing,
-         "Share of the edges that leave their community (communities, skewed-communities)");
+  option("--mixing", o.mixing, "Share of the edges that leave their community (all communities)");
   option("--feature-signal", o.feature_signal,
-         "Distance of the class centres, in units of the noise (communities, skewed-communities)");
+         "Distance of the class centres, in units of the noise (all communities)");
   option("--exponent", o.exponent,
          "Exponent of the degrees' power law (chung-lu, bter, skewed-communities)");
   option("--clustering", o.clustering, "Clustering coefficient at degree 2 (bter)");

@@ -518,6 +518,7 @@ ModelConfig model_config(const Json& m) {
   model.inner_layers = m.value("inner_layers", 0);
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
+  model.bases = m.value("bases", 0);
   if (m.contains("heads")) {
     model.heads = m["heads"];
     model.output_heads = m["output_heads"];

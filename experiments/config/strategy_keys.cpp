@@ -23,18 +23,23 @@ const StrategyInfo* named_in(const Settings& file) {
   return nullptr;
 }
 
-/// Types of models that multiply their input by weights before anything is aggregated.
-constexpr std::array kWeightsFirst{"gat", "sage-pool", "resgcn+"};
+/// Types of models whose first layer keeps nothing of a constant input, and why.
+struct KeepsNothing {
+  std::string_view type, why;
+};
+constexpr std::string_view kWeightsFirst =
+    "multiplies its input by weights before it aggregates, so nothing constant is aggregated";
+constexpr std::array kKeepNothing{
+    KeepsNothing{"gat", kWeightsFirst}, KeepsNothing{"sage-pool", kWeightsFirst},
+    KeepsNothing{"resgcn+", kWeightsFirst},
+    KeepsNothing{"rgcn", "makes the means of each relation anew in every epoch"}};
 
 /// Before defaults are filled in: what the file itself asks for.
 void require_possible_first_layer(const JsonSettings& file) {
-  for (const char* type : kWeightsFirst)
+  for (const auto& [type, why] : kKeepNothing)
     if (file.is("model.type", type) && file.is("strategy.first_layer", "exact"))
       throw ConfigError("strategy.first_layer",
-                        fmt::format("model.type {} multiplies its input by weights before it "
-                                    "aggregates, so nothing constant is aggregated: leave the "
-                                    "key out",
-                                    type));
+                        fmt::format("model.type {} {}: leave the key out", type, why));
 }
 
 /// The same for a model with a single matrix of weights.
@@ -89,9 +94,10 @@ void prepare_strategy(Json& root) {
 void complete_strategy(Json& root) {
   Json& strategy = root["strategy"];
   const Json& type = root["model"]["type"];
-  const bool weights_first =
-      std::find(kWeightsFirst.begin(), kWeightsFirst.end(), type) != kWeightsFirst.end();
-  if (weights_first && strategy.contains("first_layer") && strategy["first_layer"] == "exact")
+  const bool keeps_nothing =
+      std::any_of(kKeepNothing.begin(), kKeepNothing.end(),
+                  [&](const KeepsNothing& each) { return type == std::string(each.type); });
+  if (keeps_nothing && strategy.contains("first_layer") && strategy["first_layer"] == "exact")
     strategy["first_layer"] = "recompute";  // the default, which these models cannot honour
   const JsonSettings file(root);
   const StrategyInfo* info = named_in(file);

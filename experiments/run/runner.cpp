@@ -263,11 +263,11 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     const ModelWidths widths{facts.features, facts.classes};
     options.keep = [&, widths](const Checkpoint& checkpoint) {
       write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, widths,
-                       &experiment.model);
+                       &prepared.problem->model);
     };
     options.keep_best = [&, widths](const Checkpoint& model) {
-      write_checkpoint(results->best(), model, experiment.resolved, widths, &experiment.model,
-                       Kept::model);
+      write_checkpoint(results->best(), model, experiment.resolved, widths,
+                       &prepared.problem->model, Kept::model);
     };
   }
   const double prepare_seconds = age + seconds_since(begin);

@@ -149,7 +149,7 @@ void read_folder(std::string_view input) {
   read_rows(data.features.get());
 }
 
-/// Small generated sets as folders: dense and sparse features, one and several labels, none.
+/// Small generated sets as folders: dense and sparse features, one and several labels, none, types.
 std::vector<std::string> folder_seeds() {
   const Scratch folder;
   std::vector<std::string> seeds;
@@ -172,6 +172,8 @@ std::vector<std::string> folder_seeds() {
   data.labels = {};
   data.split.clear();
   keep(data, "random_features communities");
+  keep(small_typed_set(), "symmetric");
+  keep(small_typed_set(), "stream");
   return seeds;
 }
 

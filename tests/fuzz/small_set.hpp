@@ -16,4 +16,15 @@ inline Dataset small_set() {
   return load_dataset(options);
 }
 
+/// Vertices of three types, and eight relations.
+inline Dataset small_typed_set() {
+  DatasetOptions options;
+  options.generator = "typed-communities";
+  options.generate_vertices = 20;
+  options.generate_edges = 20;
+  options.generate_classes = 2;
+  options.generate_features = 2;
+  return load_dataset(options);
+}
+
 }  // namespace orrery::fuzz

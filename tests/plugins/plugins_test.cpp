@@ -95,8 +95,8 @@ TEST(Plugins, AreAmongWhatAnUnknownNameMayHaveMeant) {
                      partition_graph(build_csr({2, {0}, {1}}), 2, {"nothing", "", 0});
                    }),
                    "bfs_chunks"));
-  EXPECT_TRUE(
-      says(refusal([] { model_type("nothing"); }), "gcn, sage, sage-pool, gat, gin, resgcn+"));
+  EXPECT_TRUE(says(refusal([] { model_type("nothing"); }),
+                   "gcn, sage, sage-pool, gat, rgcn, gin, resgcn+"));
 }
 
 TEST(Plugins, CannotTakeANameThatIsThere) {

@@ -37,6 +37,17 @@ Dataset generate_communities(const DatasetOptions& options);
 ///           communities get fewer edges than wanted and the other vertices more
 Dataset generate_skewed_communities(const DatasetOptions& options);
 
+/// Planted communities of papers, authors (about half of the vertices each) and venues (a
+/// twentieth). Classes form pairs. A paper of a class is written by authors of this class, reviewed by
+/// authors of the pair's other class, cites papers of its class, and is published by venues of the
+/// pair: 3, 3, 3 and 1 of ten edges, a share `mixing` of which come from another community. The
+/// reverse of each relation is one too (rev_writes). Label of a paper = its class. Authors have the
+/// centre of their class and unit noise as features, venues that of their pair, papers noise.
+///
+/// Without the kinds of edges all that surrounds a paper is the same for both classes of a pair, so
+/// that no model can do better than to guess one of the two.
+Dataset generate_typed_communities(const DatasetOptions& options);
+
 /// R-MAT with the quadrant probabilities .57, .19, .19, .05 on the next power of two, restricted to
 /// `vertices` random vertices.
 ///

@@ -36,6 +36,12 @@ std::string checksums(const std::vector<T>& values) {
 std::string fingerprint_of(const Dataset& data) {
   std::string all = checksums(data.graph->offsets);
   all += checksums(data.graph->columns);
+  if (data.typed)
+    for (const Relation& relation : data.typed->relations) {
+      all += checksum(relation.text());
+      all += checksums(relation.graph->offsets);
+      all += checksums(relation.graph->columns);
+    }
   all += checksums(data.labels.values);
   all += checksums(data.split);
   return checksum(all);

@@ -60,14 +60,14 @@ std::string name_of(fs::path path) {
   return path.stem().string();
 }
 
-void add_reverse_edges(Dataset& dataset) {
-  const std::int64_t before = dataset.edges();
-  dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
-  dataset.symmetric = true;
-  dataset.notes.push_back(
-      fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
+/// Throws for options that would mix vertices of different types.
+void require_types_stay(const Dataset& dataset, const DatasetOptions& options) {
+  if (dataset.typed && options.reorder != "none")
+    throw ConfigError("dataset.reorder",
+                      fmt::format("'{}' has vertex types, each with consecutive numbers: set it to "
+                                  "none",
+                                  dataset.name));
 }
-
 /// An edge without its reverse, if a folder says that its graph is not directed.
 std::optional<Edge> contradiction(const Dataset& dataset, const fs::path& folder) {
   if (dataset.symmetric || !fs::exists(folder / "meta.json")) return std::nullopt;
@@ -128,10 +128,25 @@ void refuse_as_directed(const fs::path& folder, Edge edge) {
                                         "of every edge, or \"directed\" to true");
 }
 
+void add_reverse_edges(Dataset& dataset) {
+  const std::int64_t before = dataset.edges();
+  if (dataset.typed) {
+    TypedGraph typed = *dataset.typed;
+    add_reverse_relations(typed);
+    set_typed_graph(dataset, std::move(typed));
+  } else {
+    dataset.graph = std::make_shared<Csr>(symmetrise(*dataset.graph));
+  }
+  dataset.symmetric = true;
+  dataset.notes.push_back(
+      fmt::format("symmetrised: {} directed edges became {}", before, dataset.edges()));
+}
+
 Dataset load_dataset(const DatasetOptions& options) {
   Dataset dataset =
       options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
-  if (options.symmetric && !dataset.symmetric) add_reverse_edges(dataset);
+  require_types_stay(dataset, options);
+  if (options.symmetric && (!dataset.symmetric || dataset.typed)) add_reverse_edges(dataset);
   if (options.generator.empty()) {
     const fs::path folder = locate_dataset(options.path);
     if (const auto edge = contradiction(dataset, folder)) refuse_as_directed(folder, *edge);

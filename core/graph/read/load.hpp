@@ -21,6 +21,11 @@ Dataset load_dataset(const DatasetOptions& options);
 /// no reverse.
 [[noreturn]] void refuse_as_directed(const std::filesystem::path& folder, Edge edge);
 
+/// Adds the reverse of every edge, in a typed graph as relations of their own; notes it.
+///
+/// Errors    as add_reverse_relations()
+void add_reverse_edges(Dataset& dataset);
+
 /// Reads a data set as stored: no option applied, no split drawn.
 ///
 /// Errors    as load_dataset

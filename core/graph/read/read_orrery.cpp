@@ -10,6 +10,7 @@
 #include "core/graph/files/npy.hpp"
 #include "core/graph/read/read_features.hpp"
 #include "core/graph/read/readers.hpp"
+#include "core/graph/read/typed_files.hpp"
 
 namespace orrery {
 namespace {
@@ -34,6 +35,11 @@ void expect_all(const NpyArray& array, std::span<const T> values, const std::str
 
 void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
   const std::int64_t vertices = read_vertex_count(folder, meta);
+  std::int64_t merged = 0;
+  if (auto typed = read_typed_graph(folder, meta, vertices, merged)) {
+    set_typed_graph(dataset, std::move(*typed));
+    return note_duplicates(dataset, merged);
+  }
   const std::int64_t edges = meta.count("num_edges", -1);
   const NpyArray array(folder / "edges.npy");
   const auto ends = array.values<std::int32_t>({2, edges});

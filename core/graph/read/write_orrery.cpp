@@ -14,6 +14,7 @@
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/read/edge_weights.hpp"
+#include "core/graph/read/typed_files.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
 #include "core/graph/statistics.hpp"
 
@@ -60,6 +61,7 @@ Json meta_data(const Dataset& dataset, const Json& feature_storage) {
     meta["label_counts"] = s.label_counts;
     meta["unlabelled_nodes"] = s.unlabelled;
   }
+  if (dataset.typed) add_types(meta, *dataset.typed);
   meta["connected_components"] = s.components;
   meta["largest_component"] = s.largest_component;
   meta["isolated_nodes"] = s.isolated;
@@ -82,10 +84,16 @@ std::string not_only_a_data_set(const fs::path& folder) {
     return fmt::format("it is no data set ({})", error.what());
   }
   return more_than(folder, [](const std::string& name) {
-    constexpr std::string_view kFiles[] = {
-        "meta.json",         "edges.npy",           "edge_weights.npy",
-        "features.npy",      "features_indptr.npy", "features_indices.npy",
-        "features_data.npy", "labels.npy",          "split.npy"};
+    constexpr std::string_view kFiles[] = {"meta.json",
+                                           "edges.npy",
+                                           "edge_weights.npy",
+                                           "edge_relations.npy",
+                                           "features.npy",
+                                           "features_indptr.npy",
+                                           "features_indices.npy",
+                                           "features_data.npy",
+                                           "labels.npy",
+                                           "split.npy"};
     return std::ranges::find(kFiles, name) != std::end(kFiles);
   });
 }
@@ -94,8 +102,16 @@ std::string not_only_a_data_set(const fs::path& folder) {
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
                   const std::vector<float>* edge_weights) {
+  if (dataset.typed && edge_weights != nullptr)
+    throw ConfigError("dataset.edge_weights",
+                      fmt::format("'{}' has relations, and edges of these have no weights: remove "
+                                  "edge_weights.npy from its folder",
+                                  dataset.name));
   FolderInProgress progress(folder, force, not_only_a_data_set);
-  write_edges(dataset, progress.path());
+  if (dataset.typed)
+    write_typed_edges(*dataset.typed, progress.path());
+  else
+    write_edges(dataset, progress.path());
   if (edge_weights != nullptr) write_edge_weights(*dataset.graph, *edge_weights, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");

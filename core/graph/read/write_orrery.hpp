@@ -13,7 +13,8 @@ namespace orrery {
 /// sparse where that is smaller. `edge_weights`: of the graph's entries (edge_weights.hpp).
 ///
 /// Requires  the parent folder exists
-/// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
+/// Errors    ConfigError: weights of the edges of a typed graph ·
+///           DataError: `folder` exists and not `force`, or it holds anything but a data set; a
 ///           file cannot be written (the system's reason is named)
 void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false,
                   const std::vector<float>* edge_weights = nullptr);

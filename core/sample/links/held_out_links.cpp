@@ -129,6 +129,7 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
                    seed);
 
   Dataset trained = data;
+  trained.typed = nullptr;  // its relations still have the links that are held out
   trained.graph = std::make_shared<const Csr>(
       without(*data.graph, {task->validation.links, task->test.links}, data.symmetric));
   trained.notes.push_back(fmt::format(

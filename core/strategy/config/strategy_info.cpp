@@ -48,6 +48,12 @@ namespace {
 /// Settings for layers that weigh edges.
 void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
                        const StrategyInfo& info) {
+  if (by_relation(model) && !info.carries_relations)
+    throw ConfigError(
+        "model.type",
+        fmt::format("{} works by relation, but {} does not support that: use {}", model.type.name,
+                    info.name,
+                    strategies_with([](const StrategyInfo& s) { return s.carries_relations; })));
   if (!info.carries_attention)
     throw ConfigError(
         "model.type",

@@ -100,6 +100,7 @@ struct StrategyInfo {
   /// group once. A batch norm sums over these.
   bool sums_over_vertices = false;
   bool carries_attention = false;  ///< its products have edges (Products::edges)
+  bool carries_relations = false;  ///< its products have relations (Products::aggregate_relation)
   /// Rows of sources come in blocks, so it supports only additive attention.
   bool sources_pass_by = false;
   bool predicts_links = false;  ///< has Strategy::links() of a problem with such

@@ -82,7 +82,8 @@ std::int64_t EdgeStructure::bytes() const {
   constexpr std::int64_t kLists = 3;  // columns of both patterns, and the order
   const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
   return ((kLists + numbered) * entries() + vertices.size()) *
-         static_cast<std::int64_t>(sizeof(Vertex));
+             static_cast<std::int64_t>(sizeof(Vertex)) +
+         bytes_of(relations);
 }
 
 std::optional<EndVertices> ends_for(const ModelConfig& model) {

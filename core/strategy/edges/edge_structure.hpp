@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/model_config.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
 #include "core/strategy/structure/index_list.hpp"
@@ -24,6 +25,8 @@ struct EdgeStructure {
   IndexList order;     ///< by entry of `transposed`
   IndexList numbers;   ///< by entry of `pattern`; empty if no edges are dropped
   IndexList vertices;  ///< by source; empty if nothing of their rows is dropped
+  /// For layers that work by relation: all there is.
+  std::vector<RelationMatrix> relations{};
 
   std::int64_t entries() const;
   /// Bytes in host memory.

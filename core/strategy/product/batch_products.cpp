@@ -11,9 +11,19 @@ HostWork drawing_work(std::int64_t edges) {
   return {"sample", edges, kBytesPerEdge * edges, 1};
 }
 
-std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch) {
+std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
+                                    const TypedGraph* typed) {
   std::vector<EdgeStructure> edges;
   if (!weighs_edges(model)) return edges;
+  if (by_relation(model)) {
+    for (const SampledBatch::Layer& layer : batch.layers) {
+      const bool again = batch.alike && !edges.empty();
+      edges.push_back(again ? edges.front() : EdgeStructure{});
+      if (!again)
+        edges.back().relations = make_relations(*typed, layer.forward.csr(), *batch.vertices);
+    }
+    return edges;
+  }
   std::optional<EndVertices> ends = ends_for(model);
   if (ends && batch.vertices) ends->rows = ends->sources = *batch.vertices;
   for (const SampledBatch::Layer& layer : batch.layers)
@@ -66,8 +76,11 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
   for (const EdgeStructure& of_layer : edges) {
-    if (edges_.empty() || !batch_->alike) edges_.emplace_back(rt, of_layer);
-    of_layer_.push_back(edges_.size() - 1);
+    const bool again = batch_->alike && !of_layer_.empty();
+    const bool by_relation = !of_layer.relations.empty();
+    if (!again && by_relation) relations_.emplace_back(rt, of_layer.relations);
+    if (!again && !by_relation) edges_.emplace_back(rt, of_layer);
+    of_layer_.push_back((by_relation ? relations_.size() : edges_.size()) - 1);
   }
   if (!edges.empty()) return;
   for (const SampledBatch::Layer& layer : batch_->layers) {

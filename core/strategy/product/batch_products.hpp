@@ -20,8 +20,10 @@ namespace orrery {
 HostWork drawing_work(std::int64_t edges);
 inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(batch.edges); }
 
-/// The edges of each layer if the model weighs them, else none.
-std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch);
+/// The edges of each layer if the model weighs them or works by relation, else none. `typed`: the graph
+/// that the batch was drawn from, for the latter.
+std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
+                                    const TypedGraph* typed = nullptr);
 
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
@@ -48,6 +50,17 @@ class BatchProducts : public RankProducts {
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
   const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }
+  Rows rows_of_relation(int layer, int relation) const override {
+    return relations(layer).rows(relation);
+  }
+  void aggregate_relation(int layer, int relation, const Tensor& x, const Tensor& y,
+                          float beta) override {
+    relations(layer).multiply(rt_, relation, x, y, beta);
+  }
+  void aggregate_relation_adjoint(int layer, int relation, const Tensor& dy, const Tensor& dx,
+                                  float beta) override {
+    relations(layer).multiply_adjoint(rt_, relation, dy, dx, beta);
+  }
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void aggregate_adjoint(int layer, const Tensor& dy, const Tensor& dx, float beta) override;
 
@@ -58,12 +71,15 @@ class BatchProducts : public RankProducts {
   };
   const Matrix& matrix(int layer) const { return matrices_[of_layer_[at(layer) - 1]]; }
 
+  const LocalRelations& relations(int layer) const { return relations_[of_layer_[at(layer) - 1]]; }
+
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   Buffer row_ids_;
   std::vector<Matrix> matrices_;
-  std::vector<DeviceEdges> edges_;     ///< replaces matrices if layers weigh edges
-  std::vector<std::size_t> of_layer_;  ///< which of them
+  std::vector<DeviceEdges> edges_;         ///< replaces matrices if layers weigh edges,
+  std::vector<LocalRelations> relations_;  ///< or these, if they work by relation
+  std::vector<std::size_t> of_layer_;      ///< which of them
 };
 
 /// The same, with features pulled from their owners.

@@ -110,6 +110,13 @@ void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float 
   }
 }
 
+LocalRelations::LocalRelations(Runtime& rt, const std::vector<RelationMatrix>& relations) {
+  for (const auto& [first, matrix, transposed] : relations)
+    relations_.push_back({{first, matrix.rows()},
+                          LocalMatrix(rt, matrix, 1, "relation"),
+                          LocalMatrix(rt, transposed, 1, "relation transposed")});
+}
+
 LocalPattern::LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles,
                            std::int64_t heads, std::string_view name) {
   if (heads < 1) throw ConfigError("heads", fmt::format("found {}, expected at least 1", heads));

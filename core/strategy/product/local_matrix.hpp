@@ -4,7 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/index.hpp"
+#include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 
 namespace orrery {
@@ -33,6 +36,32 @@ class LocalMatrix {
     std::int64_t first_column = 0;
   };
   std::vector<Tile> tiles_;
+};
+
+/// The edges of each relation on the device, ready to multiply.
+///
+/// Placement matrices, x and y: on this rank; nothing travels
+class LocalRelations {
+ public:
+  LocalRelations(Runtime& rt, const std::vector<RelationMatrix>& relations);
+
+  Products::Rows rows(int relation) const { return of(relation).rows; }
+  /// Products::aggregate_relation() and its adjoint.
+  void multiply(Runtime& rt, int relation, const Tensor& x, const Tensor& y, float beta) const {
+    of(relation).matrix.multiply(rt, x, y, beta);
+  }
+  void multiply_adjoint(Runtime& rt, int relation, const Tensor& dy, const Tensor& dx,
+                        float beta) const {
+    of(relation).transposed.multiply(rt, dy, dx, beta);
+  }
+
+ private:
+  struct OfRelation {
+    Products::Rows rows;
+    LocalMatrix matrix, transposed;
+  };
+  const OfRelation& of(int relation) const { return relations_[at(relation)]; }
+  std::vector<OfRelation> relations_;
 };
 
 /// The pattern of a block, cut into column tiles as a LocalMatrix, for values that are computed:

@@ -1,7 +1,9 @@
 #include "core/strategy/structure/partitioned_graph.hpp"
 
+#include <algorithm>
 #include <mutex>
 
+#include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/model/adjacency.hpp"
 
@@ -17,6 +19,9 @@ class GraphInMemory final : public PartitionedGraph {
         row_at_owner_(partition.owner.size()),
         a_(edge_weights == nullptr ? normalised_adjacency(*data_, model)
                                    : weighted_adjacency(*data_, *edge_weights, model)) {
+    if (by_relation(model))
+      for (const Relation& relation : data_->typed->relations)
+        relations_.push_back(mean_adjacency(*relation.graph));
     for (auto& own : partition.members()) {
       sizes_.push_back(static_cast<std::int64_t>(own.size()));
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -39,6 +44,18 @@ class GraphInMemory final : public PartitionedGraph {
     const bool forward = direction == Direction::forward || a_.symmetric;
     return cut_rows(forward ? a_ : adjoint(), *numbers(part), owner_, row_at_owner_, sizes_);
   }
+  std::vector<RelationRows> relations(int part) const override {
+    std::vector<RelationRows> rows;
+    for (std::size_t r = 0; r < relations_.size(); ++r) {
+      const VertexType& type = *data_->typed->type(data_->typed->relations[r].destination);
+      const std::vector<Vertex>& own = *numbers(part);
+      const auto first = std::ranges::lower_bound(own, type.first),
+                 last = std::ranges::lower_bound(own, type.first + type.count);
+      rows.push_back({first - own.begin(),
+                      cut_rows(relations_[r], {first, last}, owner_, row_at_owner_, sizes_)});
+    }
+    return rows;
+  }
 
  private:
   const std::shared_ptr<const std::vector<Vertex>>& numbers(int part) const {
@@ -53,6 +70,7 @@ class GraphInMemory final : public PartitionedGraph {
   std::vector<std::int32_t> owner_;
   std::vector<Vertex> row_at_owner_;  ///< of each vertex
   SparseMatrix a_;
+  std::vector<SparseMatrix> relations_;
   mutable std::once_flag transposed_;
   mutable SparseMatrix adjoint_;
   std::vector<std::int64_t> sizes_;
@@ -60,6 +78,10 @@ class GraphInMemory final : public PartitionedGraph {
 };
 
 }  // namespace
+
+std::vector<PartitionedGraph::RelationRows> PartitionedGraph::relations(int) const {
+  assertion_failed("relations of a graph that has none", __FILE__, __LINE__);
+}
 
 std::shared_ptr<const PartitionedGraph> partitioned_in_memory(
     std::shared_ptr<const Dataset> data, const ModelConfig& model, const Partition& partition,

@@ -38,6 +38,20 @@ class PartitionedGraph {
   /// Shapes    block j [sizes[part], sizes[j]], in local numbers
   virtual std::vector<SparseMatrix> rows(int part, Direction direction) const = 0;
 
+  /// The edges of a relation into a part.
+  struct RelationRows {
+    /// The local row of the first vertex of its destination's type; the others follow.
+    std::int64_t first = 0;
+    /// Means over in-neighbours (mean_adjacency()), cut as rows().
+    ///
+    /// Shapes    block j [vertices of that type, sizes[j]], in local numbers
+    std::vector<SparseMatrix> blocks;
+  };
+  /// The same for each relation of a typed graph.
+  ///
+  /// Requires  a graph in memory, for a model that works by relation
+  virtual std::vector<RelationRows> relations(int part) const;
+
   virtual VertexData data(int part) const = 0;
 
   /// Whether parts of equal size have equal rows and data, as far as anything is known about them.

@@ -176,7 +176,7 @@ TEST(GraphAttention, ReadsTheRecipeAndRefusesKeysThatWouldDoNothing) {
 
   for (const char* type : {"model.type=resgcn+", "model.type=sgc"})
     EXPECT_EQ(refusal(kMinimal, {type, "model.activation=elu"}),
-              "model.activation: only goes with \"type\": gcn, sage, sage-pool, gat");
+              "model.activation: only goes with \"type\": gcn, sage, sage-pool, gat, rgcn");
   EXPECT_EQ(refusal_of("model.projection_dropout=0.5"),
             "model.projection_dropout: only goes with \"type\": gat");
   EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.heads=4"}),
@@ -540,7 +540,7 @@ TEST(Refusal, OfWhatIsMissing) {
   EXPECT_EQ(
       refusal(
           R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
-      "model.type: is required, one of: gcn, sage, sage-pool, gat, resgcn+, sgc");
+      "model.type: is required, one of: gcn, sage, sage-pool, gat, rgcn, resgcn+, sgc");
   EXPECT_EQ(
       refusal(
           R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),

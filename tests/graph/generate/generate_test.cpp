@@ -106,8 +106,8 @@ TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
   EXPECT_THAT(error([](auto& o) { o.exponent = 1; }), HasSubstr("dataset.exponent"));
   EXPECT_THAT(error([](auto& o) { o.clustering = -0.1; }), HasSubstr("dataset.clustering"));
   EXPECT_THAT(error([](auto& o) { o.generator = "er"; }),
-              HasSubstr("dataset.generate: expected communities, skewed-communities, rmat, bter or "
-                        "chung-lu, found 'er'"));
+              HasSubstr("dataset.generate: expected communities, skewed-communities, "
+                        "typed-communities, rmat, bter or chung-lu, found 'er'"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Generators, GeneratorTest,

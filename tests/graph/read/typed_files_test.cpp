@@ -1,0 +1,337 @@
+// Types of vertices and edges: their files, their reverses, and the generator that makes them.
+#include "core/graph/read/typed_files.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+#include "core/graph/generate/generate.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/graph/read/write_orrery.hpp"
+#include "tests/graph/files.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class TypedFilesTest : public FilesTest {
+ protected:
+  /// Two papers (0, 1) and two authors (2, 3): 2 and 3 write 0, 3 reviews 0 and 1, 1 cites 0.
+  void write_set(const std::string& types = R"("vertex_types": ["paper", "author"])",
+                 const std::string& counts = R"("vertex_type_counts": [2, 2])",
+                 const std::string& relations =
+                     R"("relations": [["author", "writes", "paper"], ["author", "reviews", "paper"],
+                                      ["paper", "cites", "paper"]])") const {
+    std::string meta = R"({"num_nodes": 4, "num_edges": 5)";
+    for (const std::string& key : {types, counts, relations})
+      if (!key.empty()) meta += ", " + key;
+    write("meta.json", meta + "}");
+    write_npy<std::int32_t>("edges.npy", {2, 5}, {2, 3, 3, 3, 1, 0, 0, 0, 1, 0});
+    write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 1, 2});
+    write_npy<std::int32_t>("labels.npy", {4}, {1, 0, -1, -1});
+  }
+  Dataset load() const { return read_dataset(folder_.string()); }
+  std::string error() const {
+    return data_error([&] { load(); });
+  }
+};
+
+TEST_F(TypedFilesTest, AreReadAsRelationsWhoseUnionIsTheGraph) {
+  write_set();
+
+  const Dataset dataset = load();
+
+  ASSERT_TRUE(dataset.typed);
+  const TypedGraph& typed = *dataset.typed;
+  EXPECT_THAT(typed.texts(),
+              ElementsAre("author.writes.paper", "author.reviews.paper", "paper.cites.paper"));
+  EXPECT_EQ(typed.type("author")->first, 2);
+  EXPECT_EQ(typed.type("author")->count, 2);
+  EXPECT_THAT(typed.relations[0].graph->row(0), ElementsAre(2, 3));
+  EXPECT_THAT(typed.relations[1].graph->row(0), ElementsAre(3));
+  EXPECT_THAT(typed.relations[1].graph->row(1), ElementsAre(3));
+  EXPECT_THAT(typed.relations[2].graph->row(0), ElementsAre(1));
+  EXPECT_THAT(dataset.graph->row(0), ElementsAre(1, 2, 3));
+  EXPECT_EQ(dataset.edges(), 4) << "author 3 writes and reviews paper 0";
+  EXPECT_EQ(typed.edges(), 5);
+  EXPECT_THAT(dataset.notes,
+              Contains("typed: 2 vertex types (paper 2, author 2), 3 relations "
+                       "(author.writes.paper 2, author.reviews.paper 2, paper.cites.paper 1)"));
+}
+
+TEST_F(TypedFilesTest, EdgesThatComeTwiceInARelationAreMerged) {
+  write_set();
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 0, 1, 2});
+
+  const Dataset dataset = load();
+
+  EXPECT_EQ(dataset.typed->edges(), 4);
+  EXPECT_THAT(dataset.notes, Contains("1 duplicate edges merged"));
+}
+
+TEST_F(TypedFilesTest, WrongNamesAreErrorsThatSayWhichThereAre) {
+  const std::string types = R"("vertex_types": ["paper", "author"])",
+                    counts = R"("vertex_type_counts": [2, 2])";
+  const auto with = [&](const std::string& relations) {
+    write_set(types, counts, R"("relations": )" + relations);
+    return error();
+  };
+  EXPECT_THAT(with(R"([["autor", "writes", "paper"]])"),
+              HasSubstr("meta.json:key relations: [autor, writes, paper] has the unknown vertex "
+                        "type \"autor\"; did you mean \"author\"? there are paper, author"));
+  EXPECT_THAT(with(R"([["author", "writes", "institution"]])"),
+              AllOf(HasSubstr("unknown vertex type \"institution\""),
+                    HasSubstr("there are paper, author")));
+  EXPECT_THAT(with(R"([["author", "writes"]])"),
+              HasSubstr("expected [source type, name, destination type], found [author, writes]"));
+  EXPECT_THAT(with(R"([["author", "writes to", "paper"]])"), HasSubstr("is no name"));
+  EXPECT_THAT(with(R"([["author", "a", "paper"], ["author", "a", "paper"]])"),
+              HasSubstr("has [author, a, paper] twice"));
+  EXPECT_THAT(with("[]"), HasSubstr("relations: expected at least one"));
+  EXPECT_THAT(with(R"(["author", "writes", "paper"])"), HasSubstr("relations: expected a list"));
+  write_set(R"("vertex_types": ["paper", "paper"])");
+  EXPECT_THAT(error(), HasSubstr("vertex_types: has \"paper\" twice"));
+  write_set(R"("vertex_types": ["paper", "An author"])");
+  EXPECT_THAT(error(), HasSubstr("\"An author\" is no name"));
+}
+
+TEST_F(TypedFilesTest, WrongCountsAreErrors) {
+  for (const char* counts : {"[2, 3]", "[2, 1]", "[9223372036854775807, 2]"}) {
+    write_set(R"("vertex_types": ["paper", "author"])",
+              fmt::format(R"("vertex_type_counts": {})", counts));
+    EXPECT_THAT(error(), HasSubstr("do not sum up to the 4 vertices")) << counts;
+  }
+  write_set(R"("vertex_types": ["paper", "author"])", R"("vertex_type_counts": [4])");
+  EXPECT_THAT(error(), HasSubstr("expected a count for each of the 2 types"));
+  write_set(R"("vertex_types": ["paper", "author"])", R"("vertex_type_counts": [5, -1])");
+  EXPECT_THAT(error(), HasSubstr("vertex_type_counts: expected counts, found -1"));
+}
+
+TEST_F(TypedFilesTest, TypesAndRelationsComeTogether) {
+  write_set("");
+  EXPECT_THAT(error(), HasSubstr("vertex_type_counts: needs \"vertex_types\""));
+  write_set("", "", "");
+  EXPECT_THAT(error(), HasSubstr("vertex_types: expected the types that edge_relations.npy goes"));
+  write_set(R"("vertex_types": ["paper", "author"])", R"("vertex_type_counts": [2, 2])", "");
+  EXPECT_THAT(error(), HasSubstr("relations: expected a list"));
+  write_set();
+  std::filesystem::remove(file("edge_relations.npy"));
+  EXPECT_THAT(error(), HasSubstr("edge_relations.npy"));
+}
+
+TEST_F(TypedFilesTest, WrongEdgesAreErrorsWithTheirPlace) {
+  write_set();
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 3, 2});
+  EXPECT_THAT(error(), HasSubstr("edge_relations.npy:element 3: expected a relation from 0 to 2, "
+                                 "found 3"));
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 2, 2});
+  EXPECT_THAT(error(),
+              HasSubstr("edges.npy:element [0, 3]: expected a vertex of type paper (0 to 1), as "
+                        "relation paper.cites.paper has it, found 3"));
+  write_npy<std::int32_t>("edge_relations.npy", {4}, {0, 0, 1, 1});
+  EXPECT_THAT(error(), HasSubstr("edge_relations.npy"));
+  write_set();
+  write_npy<std::int32_t>("edges.npy", {2, 5}, {2, 3, 3, 3, 1, 0, 0, 0, 7, 0});
+  EXPECT_THAT(error(), HasSubstr("expected a vertex from 0 to 3, found 7"));
+}
+
+TEST_F(TypedFilesTest, AShortFileMayNotNameRelationsThatTakeAllMemory) {
+  std::string names = R"(["paper", "r0", "paper"])";
+  for (int r = 1; r < 3000; ++r) names += fmt::format(R"(, ["paper", "r{}", "paper"])", r);
+  write_set(R"("vertex_types": ["paper"])", R"("vertex_type_counts": [1000000])",
+            R"("relations": [)" + names + "]");
+  std::string meta = read("meta.json");
+  meta.replace(meta.find("4,"), 1, "1000000");
+  write("meta.json", meta);
+  std::filesystem::remove(file("labels.npy"));
+
+  EXPECT_THAT(error(), HasSubstr("for 1000000 vertices with so few edges, found 3000"));
+}
+
+TEST_F(TypedFilesTest, ReversesAreAddedAsRelationsWhereTheyAreMissing) {
+  write_set(R"("vertex_types": ["paper", "author"])", R"("vertex_type_counts": [2, 2])",
+            R"("relations": [["author", "writes", "paper"], ["author", "reviews", "paper"],
+                             ["paper", "rev_cites", "paper"]])");
+  DatasetOptions options;
+  options.path = folder_.string();
+  options.symmetric = true;
+
+  const Dataset dataset = load_dataset(options);
+
+  EXPECT_TRUE(dataset.symmetric);
+  EXPECT_THAT(
+      dataset.typed->texts(),
+      ElementsAre("author.writes.paper", "author.reviews.paper", "paper.rev_cites.paper",
+                  "paper.rev_writes.author", "paper.rev_reviews.author", "paper.cites.paper"));
+  EXPECT_THAT(dataset.typed->relations[4].graph->row(3), ElementsAre(0, 1));
+  EXPECT_EQ(*dataset.graph, symmetrise(*dataset.graph));
+  EXPECT_THAT(dataset.notes, Contains(HasSubstr("6 relations")));
+  EXPECT_THAT(dataset.notes, Not(Contains(HasSubstr("3 relations"))));
+}
+
+TEST_F(TypedFilesTest, ARelationThatIsNoReverseOfItsNamesakeIsAnError) {
+  write_set(R"("vertex_types": ["paper", "author"])", R"("vertex_type_counts": [2, 2])",
+            R"("relations": [["author", "writes", "paper"], ["paper", "rev_writes", "author"]])");
+  write_npy<std::int32_t>("edges.npy", {2, 5}, {2, 3, 0, 0, 1, 0, 0, 2, 3, 3});
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 1, 1});
+  DatasetOptions options;
+  options.path = folder_.string();
+  options.symmetric = true;
+
+  EXPECT_THAT(config_error([&] { load_dataset(options); }),
+              HasSubstr("dataset.symmetric: paper.rev_writes.author is no reverse of "
+                        "author.writes.paper"));
+}
+
+TEST_F(TypedFilesTest, VerticesAreNotRenumberedAcrossTypes) {
+  write_set();
+  DatasetOptions options;
+  options.path = folder_.string();
+  options.reorder = "bfs";
+
+  EXPECT_THAT(config_error([&] { load_dataset(options); }), HasSubstr("dataset.reorder"));
+}
+
+DatasetOptions communities() {
+  DatasetOptions options;
+  options.generator = "typed-communities";
+  options.generate_vertices = 2000;
+  options.generate_edges = 16000;
+  options.generate_classes = 6;
+  options.generate_features = 8;
+  options.mixing = 0.2;
+  options.seed = 11;
+  return options;
+}
+
+void expect_equal(const Dataset& a, const Dataset& b) {
+  EXPECT_EQ(*a.graph, *b.graph);
+  EXPECT_EQ(a.typed->texts(), b.typed->texts());
+  for (std::size_t r = 0; r < a.typed->relations.size(); ++r)
+    EXPECT_EQ(*a.typed->relations[r].graph, *b.typed->relations[r].graph) << r;
+  for (std::size_t t = 0; t < a.typed->types.size(); ++t) {
+    EXPECT_EQ(a.typed->types[t].name, b.typed->types[t].name);
+    EXPECT_EQ(a.typed->types[t].first, b.typed->types[t].first);
+    EXPECT_EQ(a.typed->types[t].count, b.typed->types[t].count);
+  }
+  EXPECT_EQ(a.labels.values, b.labels.values);
+}
+
+TEST_F(TypedFilesTest, WhatIsWrittenIsReadAgain) {
+  const Dataset made = generate(communities());
+
+  write_orrery(made, file("set"));
+  const Dataset read = read_dataset(file("set").string());
+
+  expect_equal(read, made);
+  EXPECT_EQ(fingerprint_of(read), fingerprint_of(made));
+  write_orrery(read, file("set"), true);
+  expect_equal(read_dataset(file("set").string()), made);
+  const std::vector<float> weights(at(made.edges()), 1);
+  EXPECT_THAT(config_error([&] { write_orrery(made, file("weighted"), false, &weights); }),
+              HasSubstr("dataset.edge_weights"));
+  EXPECT_FALSE(std::filesystem::exists(file("weighted")));
+}
+
+TEST_F(TypedFilesTest, TheFingerprintCountsTheRelationOfEachEdge) {
+  const Dataset made = generate(communities());
+  Dataset renamed = made, untyped = made;
+  TypedGraph typed = *made.typed;
+  std::swap(typed.relations[0].graph, typed.relations[2].graph);
+  renamed.typed = std::make_shared<const TypedGraph>(std::move(typed));
+  untyped.typed = nullptr;
+
+  EXPECT_NE(fingerprint_of(renamed), fingerprint_of(made));
+  EXPECT_NE(fingerprint_of(untyped), fingerprint_of(made));
+}
+
+// ---- the generator
+
+TEST(TypedCommunities, DependOnTheSeedAndNotOnThreads) {
+  const Dataset serial = generate(communities());
+  for (const int threads : {2, 5}) {
+    const ThreadPool pool(threads);
+    expect_equal(generate(communities()), serial);
+  }
+  DatasetOptions options = communities();
+  options.seed = 12;
+  EXPECT_NE(*generate(options).graph, *serial.graph);
+}
+
+TEST(TypedCommunities, HaveTheirEdgesBetweenTheirTypesAndReversesOfEach) {
+  const Dataset data = generate(communities());
+  const TypedGraph& typed = *data.typed;
+  EXPECT_TRUE(data.generated);
+  EXPECT_TRUE(data.symmetric);
+  EXPECT_EQ(*data.graph, union_of(typed));
+  std::map<std::string, double> edges;
+  for (const Relation& relation : typed.relations) {
+    edges[relation.name] = static_cast<double>(relation.graph->nnz());
+    for (Vertex v = 0; v < 2000; ++v)
+      for (const Vertex u : relation.graph->row(v)) {
+        ASSERT_TRUE(typed.type(relation.destination)->has(v));
+        ASSERT_TRUE(typed.type(relation.source)->has(u));
+      }
+    if (relation.name.starts_with(kReversePrefix)) continue;
+    const Relation* reverse =
+        typed.relation(relation.destination, kReversePrefix + relation.name, relation.source);
+    ASSERT_NE(reverse, nullptr);
+    EXPECT_EQ(*reverse->graph, transpose(*relation.graph));
+  }
+  for (const char* name : {"writes", "reviews", "cites"})
+    EXPECT_NEAR(edges[name], 4800, 0.002 * 4800) << name;
+  EXPECT_NEAR(edges["publishes"], 1600, 4);
+  for (Vertex v = 0; v < 2000; ++v)
+    EXPECT_EQ(data.labels.values[at(v)] >= 0, typed.type("paper")->has(v));
+}
+
+// Over all relations the classes of a pair have the same neighbours; each relation tells them apart.
+TEST(TypedCommunities, ReviewersOfAPaperAreAuthorsOfPapersOfTheOtherClass) {
+  const Dataset data = generate(communities());
+  const auto relation = [&](const char* name) -> const Csr& {
+    return *data.typed->relation("author", name, "paper")->graph;
+  };
+  // The class of most papers that an author writes: a second way to know the author's.
+  std::map<Vertex, std::map<std::int32_t, int>> written;
+  for (Vertex v = 0; v < 2000; ++v)
+    for (const Vertex u : relation("writes").row(v)) ++written[u][data.labels.values[at(v)]];
+  const auto most = [&](Vertex author) {
+    return std::ranges::max_element(written[author], {}, [](const auto& e) { return e.second; })
+        ->first;
+  };
+  std::map<std::string, int> reviews;
+  for (Vertex v = 0; v < 2000; ++v)
+    for (const Vertex u : relation("reviews").row(v)) {
+      if (written[u].empty()) continue;
+      const auto k = data.labels.values[at(v)], other = most(u);
+      ++reviews[other == (k ^ 1) ? "pair's other" : other == k ? "same" : "another"];
+    }
+
+  EXPECT_GT(reviews["pair's other"], 0.65 * relation("reviews").nnz());
+  EXPECT_LT(reviews["same"], 0.1 * relation("reviews").nnz());
+}
+
+TEST(TypedCommunities, ImpossibleSizesAreErrors) {
+  DatasetOptions options = communities();
+  options.generate_classes = 5;
+  EXPECT_THAT(config_error([&] { generate(options); }),
+              HasSubstr("dataset.classes: typed-communities has pairs of classes: expected an even "
+                        "number"));
+  options.generate_classes = 6;
+  options.generate_vertices = 10;
+  options.generate_edges = 10;
+  EXPECT_THAT(config_error([&] { generate(options); }), HasSubstr("dataset.vertices"));
+}
+
+}  // namespace
+}  // namespace orrery

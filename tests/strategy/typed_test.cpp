@@ -1,0 +1,519 @@
+// Typed graphs: RGCN by its equation in double, its gradients by differences, the losses of one rank
+// on several, what travels and what memory it takes, and that relations tell what types hide.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/graph/read/load.hpp"
+#include "core/runtime/check/check.hpp"
+#include "core/runtime/summary.hpp"
+#include "core/sample/links/held_out_links.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
+#include "core/strategy/train/record.hpp"
+#include "tests/support/gradients.hpp"
+#include "tests/support/typed.hpp"
+
+namespace orrery {
+namespace {
+
+using ::testing::AllOf;
+using testing::execute;
+using ::testing::HasSubstr;
+using testing::losses;
+using testing::typed_dataset;
+using testing::typed_problem;
+
+using Matrix = std::vector<std::vector<double>>;
+
+ModelConfig with_norm_and_residual(ModelConfig model) {
+  model.layer_norm = model.residual = true;
+  model.activation = Activation::elu;
+  return model;
+}
+
+TEST(Rgcn, GradientsEqualCentralDifferencesOfTheLoss) {
+  for (const bool symmetric : {false, true})
+    for (const auto& [layers, hidden, bases] :
+         {std::tuple{1, 8, 0}, {2, 5, 0}, {3, 12, 0}, {2, 6, 3}, {3, 5, 1}}) {
+      SCOPED_TRACE(::testing::Message() << layers << " layers, " << bases << " bases");
+      Problem p =
+          typed_problem(typed_dataset(30, 160, 7, 3, symmetric), 1, {}, layers, hidden, bases);
+      p.model.dropout = 0.25;
+      if (layers == 3) p.model = with_norm_and_residual(p.model);
+
+      testing::expect_gradient_of_differences(p);
+    }
+}
+
+/// Parameters and logits of a network, taken out of the run.
+struct Taken {
+  std::map<std::string, Matrix> parameters;
+  Matrix logits;
+};
+
+Taken run_forward(const Problem& problem) {
+  Taken taken;
+  ThreadWorld(1).run([&](int, Communicator& communicator) {
+    Executor rt({}, make_reference_kernels, communicator);
+    const auto plan = make_strategy(problem);
+    const auto session = plan->open(rt);
+    const auto products = session->load(plan->prepare(0));
+    const Dataset& data = *problem.data;
+    const Buffer features(rt, {data.vertices(), data.features->width()}, DType::f32, "features");
+    rt.submit(Lane::compute, Load{products->data().features(0), features.tensor()});
+    const auto network = make_network(rt, problem.model, problem.train, FirstLayer::recompute,
+                                      data.features->width(), data.labels.classes);
+    network->attach(*products, features.tensor());
+    const Tensor logits = network->forward(features.tensor(), Stage::evaluate, 0, std::nullopt);
+    rt.sync(rt.record(Lane::compute));
+    const auto matrix = [&](const Tensor& t) {
+      Matrix values;
+      for (std::int64_t i = 0; i < t.rows(); ++i) {
+        const float* row = rt.memory().data<float>(t) + i * t.ld;
+        values.emplace_back(row, row + t.cols());
+      }
+      return values;
+    };
+    const Parameters& parameters = network->parameters();
+    for (int p = 0; p < parameters.count(); ++p)
+      taken.parameters[parameters.name_of(p)] = matrix(parameters.weight(p));
+    taken.logits = matrix(logits);
+  });
+  return taken;
+}
+
+Matrix features_of(const Dataset& data) {
+  const std::int64_t width = data.features->width();
+  Matrix x;
+  for (Vertex v = 0; v < data.vertices(); ++v) {
+    std::vector<float> row(at(width));
+    data.features->read({&v, 1}, 0, width, row.data(), width);
+    x.emplace_back(row.begin(), row.end());
+  }
+  return x;
+}
+
+/// W of a relation: its own, or the sum of its coefficients times the bases.
+Matrix weight_of(const Taken& taken, const std::string& layer, std::size_t r,
+                 const std::string& relation, std::size_t in, std::size_t out) {
+  if (!taken.parameters.contains(layer + "bases")) return taken.parameters.at(layer + relation);
+  const Matrix &bases = taken.parameters.at(layer + "bases"),
+               &coefficients = taken.parameters.at(layer + "coefficients");
+  Matrix w(in, std::vector<double>(out, 0));
+  for (std::size_t k = 0; k < bases.size(); ++k)
+    for (std::size_t i = 0; i < in; ++i)
+      for (std::size_t j = 0; j < out; ++j) w[i][j] += coefficients[r][k] * bases[k][i * out + j];
+  return w;
+}
+
+/// The equation, edge by edge: self-loops left out, the mean by relation.
+Matrix expected_logits(const Problem& problem, const Taken& taken) {
+  const TypedGraph& typed = *problem.data->typed;
+  Matrix x = features_of(*problem.data);
+  for (int l = 1; l <= problem.model.layers; ++l) {
+    const std::string layer = "layers." + std::to_string(l) + ".";
+    const Matrix& self = taken.parameters.at(layer + "self");
+    const std::vector<double>& bias = taken.parameters.at(layer + "bias")[0];
+    Matrix y(x.size(), bias);
+    const auto add = [&](std::size_t i, std::size_t j, double scale, const Matrix& w) {
+      for (std::size_t a = 0; a < w.size(); ++a)
+        for (std::size_t b = 0; b < w[a].size(); ++b) y[i][b] += scale * x[j][a] * w[a][b];
+    };
+    for (std::size_t i = 0; i < x.size(); ++i) add(i, i, 1, self);
+    for (std::size_t r = 0; r < typed.relations.size(); ++r) {
+      const Matrix w =
+          weight_of(taken, layer, r, typed.relations[r].text(), self.size(), self[0].size());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        std::vector<std::size_t> from;
+        for (const Vertex u : typed.relations[r].graph->row(std::int64_t(i)))
+          if (at(u) != i) from.push_back(at(u));
+        for (const std::size_t j : from) add(i, j, 1 / double(from.size()), w);
+      }
+    }
+    if (l < problem.model.layers)
+      for (auto& row : y)
+        for (double& value : row) value = std::max(value, 0.0);
+    x = std::move(y);
+  }
+  return x;
+}
+
+TEST(Rgcn, ComputesItsEquation) {
+  for (const auto& [layers, bases] : {std::pair{1, 0}, {2, 0}, {2, 2}, {3, 4}}) {
+    const Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
+
+    const Taken taken = run_forward(p);
+
+    const Matrix want = expected_logits(p, taken);
+    ASSERT_EQ(taken.logits.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i)
+      for (std::size_t c = 0; c < want[i].size(); ++c)
+        ASSERT_NEAR(taken.logits[i][c], want[i][c], 1e-4 * (1 + std::abs(want[i][c])))
+            << "row " << i;
+  }
+}
+
+TEST(Rgcn, LossesAreThoseOfOneRank) {
+  for (const bool symmetric : {false, true})
+    for (const int bases : {0, 3})
+      for (const char* partition : {"random", "block"}) {
+        const auto data = typed_dataset(70, 500, 11, 4, symmetric);
+        const auto on = [&](int ranks, const std::string& kernels) {
+          Problem p = typed_problem(data, ranks, {}, 3, 12, bases, partition);
+          p.model.dropout = 0.3;
+          p.model.residual = true;
+          return losses(execute(p, kernels));
+        };
+        const auto want = on(1, "reference");
+        EXPECT_LT(want.back(), want.front());
+        for (const int ranks : {1, 2, 3, 4})
+          for (const char* kernels : {"reference", "cpu"}) {
+            const auto got = on(ranks, kernels);
+            ASSERT_EQ(got.size(), want.size());
+            for (std::size_t e = 0; e < want.size(); ++e)
+              EXPECT_NEAR(got[e], want[e], 1e-4 * want[e])
+                  << ranks << " ranks, " << kernels << ", epoch " << e;
+          }
+      }
+}
+
+TEST(Rgcn, GivesTheSameLossesWithoutOverlapAndOnRanksWithoutVertices) {
+  const auto data = typed_dataset(40, 260, 8, 3, false);
+  Problem p = typed_problem(data, 4), serial = p, crowded = p;
+  serial.strategy.overlap = false;
+  for (auto& owner : crowded.partition.owner) owner = 2;
+
+  const auto alone = losses(execute(typed_problem(data, 1)));
+
+  EXPECT_EQ(losses(execute(serial)), losses(execute(p)));
+  const auto on_one_of_four = losses(execute(crowded));
+  for (std::size_t e = 0; e < alone.size(); ++e)
+    EXPECT_NEAR(on_one_of_four[e], alone[e], 1e-4 * alone[e]);
+}
+
+/// Programs of one epoch without an evaluation.
+std::vector<Program> recorded(Problem problem) {
+  problem.train.epochs = 1;
+  problem.train.eval_every = 0;
+  return record_training(*make_strategy(problem), problem, 1, {});
+}
+
+/// Bytes of exchanged rows that a rank receives.
+double received_rows(const Program& program) {
+  double bytes = 0;
+  for (const Step& step : program.steps)
+    if (const auto* submit = std::get_if<SubmitStep>(&step))
+      if (std::holds_alternative<AllToAllV>(submit->op))
+        received_bytes(submit->op, program.rank, [&](int, double from) { bytes += from; });
+  return bytes;
+}
+
+// However many relations need a row, it is sent once forward, as wide as the layer's input; its gradient
+// once back, except those of the features. By brute force over edges.
+TEST(Rgcn, ReceivesEachForeignSourceOnceForAllRelations) {
+  const auto data = typed_dataset(90, 700, 24, 5, false);
+  const Problem p = typed_problem(data, 3, {}, 3, 16);
+  const std::int64_t forward = 24 + 16 + 16, backward = 16 + 16;
+  std::map<int, std::set<Vertex>> foreign;
+  std::map<int, std::int64_t> sent;
+  for (const Relation& relation : data->typed->relations)
+    for (Vertex v = 0; v < 90; ++v)
+      for (const Vertex u : relation.graph->row(v)) {
+        const int owner = p.partition.owner[at(u)], reader = p.partition.owner[at(v)];
+        if (owner != reader && foreign[reader].insert(u).second) ++sent[owner];
+      }
+
+  const auto programs = recorded(p);
+
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(received_rows(programs[at(rank)]),
+              4.0 * double(forward * std::ssize(foreign[rank]) + backward * sent[rank]))
+        << rank;
+}
+
+// The memory that rgcn.cpp states, on one rank, beside what every model has.
+TEST(Rgcn, TakesTheMemoryOfItsFormula) {
+  const std::int64_t n = 60, features = 12, hidden = 16, classes = 4;
+  const auto data = typed_dataset(n, 400, features, classes, false);
+  for (const int bases : {0, 2}) {
+    Problem p = typed_problem(data, 1, {}, 2, hidden, bases);
+    p.train.optimizer = OptimizerType::sgd;
+    std::int64_t rows = 0, graph = 0;
+    for (const Relation& relation : data->typed->relations) {
+      const std::int64_t count = data->typed->type(relation.destination)->count;
+      std::int64_t entries = 0;
+      for (Vertex v = 0; v < n; ++v)
+        for (const Vertex u : relation.graph->row(v)) entries += u != v;
+      rows += count;
+      graph += 8 * (count + 1) + 8 * (n + 1) + 2 * (4 + 4) * entries;
+    }
+    const std::int64_t relations = std::ssize(data->typed->relations);
+
+    const Program program = recorded(p).front();
+
+    const std::int64_t combined =
+        bases == 0 ? 0 : 2 * relations * (features * hidden + hidden * classes);
+    const std::int64_t activations = n * std::max(features, hidden) + n * hidden  // Model's
+                                     + rows * (features + hidden) + combined;
+    EXPECT_EQ(program.peak_by_class.at("activations"), 4 * activations);
+    EXPECT_EQ(program.peak_by_class.at("scratch"), 4 * n * hidden);
+    EXPECT_EQ(program.peak_by_class.at("graph"), graph);
+  }
+}
+
+TEST(Rgcn, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
+  for (const bool overlap : {true, false})
+    for (const int bases : {0, 2}) {
+      Problem p = typed_problem(typed_dataset(50, 300, 12, 4, true), 3, {}, 3, 8, bases);
+      p.strategy.overlap = overlap;
+      p.train.epochs = 2;
+
+      const Outcome real = execute(p);
+      const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+
+      EXPECT_NO_THROW(check(programs));
+      for (std::size_t r = 0; r < programs.size(); ++r) {
+        EXPECT_EQ(to_string(real.ranks[r].program), to_string(programs[r]));
+        EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]);
+        EXPECT_EQ(real.ranks[r].final_bytes, 0);
+      }
+    }
+}
+
+TEST(Rgcn, OfAMagnifiedGraphHasAsManyTimesTheRowsThatTravel) {
+  constexpr std::int64_t kTimes = 5;
+  const auto data = typed_dataset(60, 400, 12, 4, true);
+  auto more = std::make_shared<Dataset>(*data);
+  more->magnify = kTimes;
+
+  const auto once = recorded(typed_problem(data, 3)), magnified = recorded(typed_problem(more, 3));
+
+  EXPECT_NO_THROW(check(magnified));
+  for (std::size_t r = 0; r < 3; ++r) {
+    EXPECT_EQ(magnified[r].steps.size(), once[r].steps.size());
+    EXPECT_EQ(received_rows(magnified[r]), kTimes * received_rows(once[r]));
+  }
+}
+
+std::string refusal(const Problem& problem) {
+  try {
+    make_strategy(problem);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Rgcn, IsRefusedByNameWhereNothingWorksByRelation) {
+  const auto data = typed_dataset(40, 200, 8, 3, true);
+  for (const auto& strategy : testing::all_strategies()) {
+    if (info_of(strategy.config).carries_relations) continue;
+    EXPECT_EQ(refusal(typed_problem(data, 4, strategy.config)),
+              "model.type: rgcn works by relation, but " + strategy.config.type +
+                  " does not support that: use full_graph and mini_batch");
+  }
+  for (const auto& [name, config] : testing::inexact_strategies())
+    EXPECT_THAT(
+        refusal(typed_problem(data, 4, config)),
+        HasSubstr(config.type == "full_graph" ? "set it to" : "use full_graph and mini_batch"))
+        << name;
+}
+
+TEST(Rgcn, IsRefusedOnDataWithoutRelations) {
+  const auto data = typed_dataset(40, 200, 8, 3, true);
+  const Problem untyped = typed_problem(testing::random_dataset(40, 200, 8, 3, true), 2);
+  EXPECT_THAT(refusal(untyped), AllOf(HasSubstr("model.type: rgcn"), HasSubstr("'random'"),
+                                      HasSubstr("no vertex types and relations")));
+  Problem inductive = typed_problem(data, 2), counted = inductive, linked = inductive,
+          many = inductive;
+  inductive.whole = std::make_shared<const ProblemData>(ProblemData{data, nullptr, {}});
+  EXPECT_THAT(refusal(inductive), HasSubstr("dataset.inductive"));
+  counted.statistics.emplace();
+  EXPECT_THAT(refusal(counted), HasSubstr("dataset.statistics"));
+  auto [trained, links] = hold_out_links(*data, {}, testing::kSeed);
+  EXPECT_EQ(trained.typed, nullptr) << "held-out links would be seen through relations";
+  linked.links = std::move(links);
+  EXPECT_THAT(refusal(linked), HasSubstr("links"));
+  many.model.bases = 100;
+  EXPECT_THAT(refusal(many), AllOf(HasSubstr("model.bases: found 100"), HasSubstr("12 relations")));
+}
+
+// ---- batches
+
+StrategyConfig batches(const MiniBatchSettings& settings) {
+  StrategyConfig config;
+  config.type = "mini_batch";
+  config.first_layer = FirstLayer::recompute;
+  config.own = settings;
+  return config;
+}
+
+TEST(RgcnInBatches, TakesTheMeanOfDrawnNeighboursByRelation) {
+  const auto data = typed_dataset(30, 300, 4, 2, false);
+  std::vector<Vertex> vertices;
+  for (Vertex v = 0; v < 30; ++v) vertices.push_back(static_cast<Vertex>(7 * v % 30));
+  RowBuilder drawn(20, 30);  // two of three entries of the union
+  std::set<std::pair<Vertex, Vertex>> edges;
+  for (Vertex r = 0; r < 20; ++r) {
+    for (Vertex c = 0; c < 30; ++c) {
+      const auto row = data->graph->row(vertices[at(r)]);
+      if (c == r || (r + c) % 3 == 0) continue;
+      if (!std::ranges::binary_search(row, vertices[at(c)])) continue;
+      drawn.add(c, 1);
+      edges.emplace(r, c);
+    }
+    drawn.end_row();
+  }
+
+  const auto relations = make_relations(*data->typed, drawn.finish().csr(), vertices);
+
+  ASSERT_EQ(relations.size(), data->typed->relations.size());
+  for (std::size_t k = 0; k < relations.size(); ++k) {
+    EXPECT_EQ(relations[k].first, 0);
+    EXPECT_EQ(relations[k].matrix.rows(), 20);
+    const Csr& graph = *data->typed->relations[k].graph;
+    const auto is_edge = [&](Vertex r, Vertex c) {
+      return edges.contains({r, c}) &&
+             std::ranges::binary_search(graph.row(vertices[at(r)]), vertices[at(c)]);
+    };
+    for (Vertex r = 0; r < 20; ++r) {
+      std::vector<Vertex> want;
+      for (Vertex c = 0; c < 30; ++c)
+        if (is_edge(r, c)) want.push_back(c);
+      const auto row = relations[k].matrix.csr().row(r);
+      EXPECT_EQ(std::vector<Vertex>(row.begin(), row.end()), want);
+      for (const float value : relations[k].matrix.row_values(r))
+        EXPECT_FLOAT_EQ(value, 1 / static_cast<float>(want.size()));
+    }
+  }
+}
+
+TEST(RgcnInBatches, OfAllNeighboursAndAllSeedsIsThatOfTheWholeGraph) {
+  const auto data = typed_dataset(60, 400, 9, 3, true);
+  MiniBatchSettings settings{.batch = 1 << 20, .sampler = BatchSampler::all};
+  for (const int bases : {0, 2}) {
+    const auto want = losses(execute(typed_problem(data, 1, {}, 2, 8, bases)));
+    for (const int ranks : {1, 2, 3, 4}) {
+      Problem p = typed_problem(data, ranks, batches(settings), 2, 8, bases);
+
+      const auto got = losses(execute(p, "cpu"));
+
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]) << ranks << " ranks, epoch " << e;
+    }
+  }
+}
+
+TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
+  const auto data = typed_dataset(80, 700, 9, 3, true);
+  for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::labor}) {
+    MiniBatchSettings settings{
+        .batch = 12, .seeds = SeedsFrom::all, .sampler = sampler, .fanouts = {4, 3}};
+    const auto on = [&](int ranks) {
+      Problem p = typed_problem(data, ranks, batches(settings));
+      p.model.dropout = 0.2;
+      return losses(execute(p));
+    };
+    const auto want = on(1);
+    EXPECT_LT(want.back(), want.front());
+    for (const int ranks : {2, 3, 4}) {
+      const auto got = on(ranks);
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]) << ranks << " ranks, epoch " << e;
+    }
+  }
+}
+
+TEST(RgcnInBatches, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
+  MiniBatchSettings settings{.batch = 8, .fanouts = {3, 3}};
+  Problem p = typed_problem(typed_dataset(60, 400, 12, 4, true), 2, batches(settings));
+  p.train.epochs = 2;
+
+  const Outcome real = execute(p);
+  const auto programs = record_training(*make_strategy(p), p, p.train.epochs, {});
+
+  EXPECT_NO_THROW(check(programs));
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    EXPECT_EQ(to_string(real.ranks[r].program), to_string(programs[r]));
+    EXPECT_EQ(real.ranks[r].peak_bytes, programs[r].peak_bytes[0]);
+    EXPECT_EQ(real.ranks[r].final_bytes, 0);
+  }
+}
+
+TEST(RgcnInBatches, RefusesSettingsThatKnowNoRelations) {
+  const auto data = typed_dataset(60, 400, 9, 3, true);
+  const auto refused = [&](const MiniBatchSettings& settings, std::int64_t magnify = 1) {
+    auto copies = std::make_shared<Dataset>(*data);
+    copies->magnify = magnify;
+    return refusal(typed_problem(copies, 2, batches(settings)));
+  };
+  EXPECT_THAT(refused({.fanouts = {3, 3}, .replace = true}),
+              HasSubstr("strategy.replace: rgcn takes the mean of neighbours by relation"));
+  EXPECT_THAT(refused({.sampler = BatchSampler::saint_node}), HasSubstr("strategy.sampler"));
+  EXPECT_THAT(refused({.fanouts = {3, 3}, .cooperative = true}),
+              HasSubstr("strategy.cooperative: does not go with model.type rgcn"));
+  EXPECT_THAT(refused({.fanouts = {3, 3}}, 3), HasSubstr("dataset.magnify"));
+}
+
+// ---- what relations tell
+
+/// Edges of the two relations between authors and papers change their relation at random.
+std::shared_ptr<const Dataset> shuffled(const Dataset& data) {
+  auto result = std::make_shared<Dataset>(data);
+  TypedGraph typed = *data.typed;
+  const auto find = [&](const std::string& name) {
+    return std::ranges::find(typed.relations, name, &Relation::name);
+  };
+  const Csr both = merge(*find("writes")->graph, *find("reviews")->graph);
+  Sequence draws(testing::kSeed, Purpose::edges, 5);
+  std::vector<Vertex> from[2], to[2];
+  for (Vertex v = 0; v < both.rows; ++v)
+    for (const Vertex u : both.row(v)) {
+      const auto k = draws.below(2);
+      from[k].push_back(u);
+      to[k].push_back(v);
+    }
+  for (const auto& [k, name] : {std::pair{0, "writes"}, {1, "reviews"}}) {
+    const Csr graph = build_csr(both.rows, from[k], to[k]);
+    find(kReversePrefix + name)->graph = std::make_shared<const Csr>(transpose(graph));
+    find(name)->graph = std::make_shared<const Csr>(graph);
+  }
+  set_typed_graph(*result, std::move(typed));
+  return result;
+}
+
+// Types hide which of a paper's neighbours tell its class: both classes of a pair have the same ones.
+TEST(TypedCommunities, AreToldApartByRelationsAloneAndNotOnceTheseAreShuffled) {
+  DatasetOptions options;
+  options.generator = "typed-communities";
+  options.generate_vertices = 1200;
+  options.generate_edges = 9000;
+  options.generate_classes = 4;
+  options.generate_features = 16;
+  options.feature_signal = 2;
+  options.mixing = 0.1;
+  options.seed = 3;
+  const auto data = std::make_shared<const Dataset>(load_dataset(options));
+  const auto accuracy = [](const std::shared_ptr<const Dataset>& trained, const char* type) {
+    Problem p = typed_problem(trained, 1, {}, 2, 16);
+    p.model.type = model_type(type);
+    p.train.epochs = 80;
+    p.train.eval_every = 80;
+    return *execute(p, "cpu").epochs.back().scores->test;
+  };
+
+  const double by_relation = accuracy(data, "rgcn");
+
+  for (const char* blind : {"gcn", "sage"})
+    EXPECT_GT(by_relation, accuracy(data, blind) + 0.15) << blind;
+  EXPECT_GT(by_relation, accuracy(shuffled(*data), "rgcn") + 0.15);
+  EXPECT_GT(by_relation, 0.75);
+}
+
+}  // namespace
+}  // namespace orrery
