@@ -133,5 +133,8 @@ def read(run, folder):
         if run.get("scored"):
             one.result |= json.loads(_score_file(folder, cell).read_text())
             one.config["seed"] = cell["seed"]  # batches have others
+        if "generate" in run:  # edges in a file, whose origin only the figure knows
+            one.config["name"] = run.get("title", "a graph")
+            one.config["dataset"]["generate"] = run["generate"]["kind"]
         found.append(one)
     return found

@@ -84,8 +84,9 @@ def sentence(experiments, rows=()):
     told = experiments.figure.told["runs"]
     cut = [run for name, runs in experiments.results.items() if "cuts" in told[name]
            for run in runs]
-    ran = [run for name, runs in experiments.results.items() if "cuts" not in told[name]
-           for run in runs]
+    trainers = {run["weights_of"] for run in told.values() if "weights_of" in run}  # of weights alone, unless scored
+    ran = [run for name, runs in experiments.results.items()
+           if "cuts" not in told[name] and (name not in trainers or told[name].get("scored")) for run in runs]
     parts = []
     if cut:
         parts.append(f"graphs cut here: {_listed(dotted(run.config, 'graph') for run in cut)}")
