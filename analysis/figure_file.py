@@ -30,6 +30,8 @@ Keys
                          inference with draws of its own
       sharing            [{flag: value}]: orrery dataset sharing once for each of these, of the data
                          set "graph", or of the graph that "generate" makes: {"kind", flag: value}
+      breakdown          [method]: orrery breakdown of the file, cut by each of these partitioners;
+                         measures ask for the seconds of its stages
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
       paper              a number, [least, most] (a range that several cells share), true or false,
@@ -67,6 +69,7 @@ _RUN_ALLOWED = {"file", "title", "set", "fit", "scale_of", "data", "otherwise", 
 _INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer", "weights_of", "scored", "batches",
                   "generate", "netcluster"}
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
+_BREAKDOWN_ALLOWED = {"file", "title", "set", "data", "otherwise", "breakdown"}
 _SHARING_ALLOWED = {"sharing", "title", "graph", "generate"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
@@ -128,6 +131,13 @@ def _check_infer(file, run, name):
         _complain(file, f"runs.{name}.batches: needs scored")
 
 
+def _check_breakdown(file, run, name):
+    for key in run.keys() - _BREAKDOWN_ALLOWED:
+        _complain(file, f"runs.{name}: {key} does not go with breakdown")
+    if not isinstance(run["breakdown"], list) or not run["breakdown"]:
+        _complain(file, f"runs.{name}.breakdown: needs a list of partitioners")
+
+
 def _check_sharing(file, run, name):
     for key in run.keys() - _SHARING_ALLOWED:
         _complain(file, f"runs.{name}: {key} does not go with sharing")
@@ -146,7 +156,8 @@ def _check_run(file, told, name):
     if "cuts" in run:
         _check_cuts(file, run, name)
         return
-    for key in run.keys() - _RUN_ALLOWED - (_INFER_ALLOWED if "infer" in run else set()):
+    kind = _INFER_ALLOWED if "infer" in run else _BREAKDOWN_ALLOWED if "breakdown" in run else set()
+    for key in run.keys() - _RUN_ALLOWED - kind:
         _complain(file, f"runs.{name}: unknown key {key}")
     for key in ("file", "otherwise"):
         if key in run and not (file.parent / run[key]).exists():
@@ -155,6 +166,8 @@ def _check_run(file, told, name):
         _complain(file, f"runs.{name}: needs a file")
     if "infer" in run:
         _check_infer(file, run, name)
+    if "breakdown" in run:
+        _check_breakdown(file, run, name)
     earlier = list(told["runs"])[: list(told["runs"]).index(name)]
     if "weights_of" in run and not ("infer" in run and "infer" in told["runs"].get(run["weights_of"], {})
                                     and run["weights_of"] in earlier):

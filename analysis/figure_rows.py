@@ -5,6 +5,7 @@ import io
 
 import epoch_parts
 import figure_counting
+import figure_breakdowns
 import figure_cuts
 import figure_sharing
 import limits
@@ -82,12 +83,14 @@ def as_csv(rows):
 
 def results_csv(experiments):
     """Every run behind the figure, a line each: what it was and the numbers of its result. Where
-    all of them cut graphs or count what is shared, the numbers of these."""
+    all of them cut graphs, count what is shared or time stages, the numbers of these."""
     told = experiments.figure.told["runs"]
     if all("cuts" in run for run in told.values()):
         return figure_cuts.results_csv(experiments.results)
     if all("sharing" in run for run in told.values()):
         return figure_sharing.results_csv(experiments.results)
+    if all("breakdown" in run for run in told.values()):
+        return figure_breakdowns.results_csv(experiments.results)
     runs = [(name, run) for name, found in experiments.results.items()
             if "cuts" not in told[name] for run in found]
     keys = [part.key for part in epoch_parts.told(runs[0][1].result if runs else {})]

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import child
+import figure_breakdowns
 import figure_cuts
 import figure_inferences
 import figure_sharing
@@ -65,6 +66,8 @@ class Experiments:
             return figure_cuts.make(self.program, run, self.out / "runs" / name)
         if "sharing" in run:
             return figure_sharing.make(self.program, run, self.out / "runs" / name)
+        if "breakdown" in run:
+            return figure_breakdowns.make(self.program, self._file(name), run, self.out / "runs" / name)
         if "infer" in run:
             return figure_inferences.make(self.program, self._file(name), run,
                                           self.out / "runs" / name)
@@ -160,6 +163,9 @@ class Experiments:
                 continue
             if "sharing" in run:
                 self.results[name] = figure_sharing.read(run, self.out / "runs" / name)
+                continue
+            if "breakdown" in run:
+                self.results[name] = figure_breakdowns.read(self._file(name), run, self.out / "runs" / name)
                 continue
             if "infer" in run:
                 self.results[name] = figure_inferences.read(run, self.out / "runs" / name)

@@ -8,6 +8,7 @@ import figure_runs
 import intervals
 import trace
 from cut_measures import CUT_MEASURES
+from figure_breakdowns import BREAKDOWN_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 from figure_sharing import SHARING_MEASURES
@@ -21,7 +22,9 @@ def _run(experiments, spec):
 
 
 def epoch_seconds(experiments, spec):
-    return _run(experiments, spec).result["epoch_seconds"]
+    """Times spec["times"] (1), where an epoch of the paper has so many of ours."""
+    seconds = _run(experiments, spec).result["epoch_seconds"]
+    return None if seconds is None else seconds * spec.get("times", 1)
 
 
 def kind_percent(experiments, spec):
@@ -94,6 +97,12 @@ def fits(experiments, spec):
 def ratio(experiments, spec):
     top, bottom = value_of(experiments, spec["of"]), value_of(experiments, spec["over"])
     return top / bottom if top is not None and bottom else None
+
+
+def largest(experiments, spec):
+    """The largest of several measures; None if one of them is none."""
+    values = [value_of(experiments, one) for one in spec["of"]]
+    return None if None in values else max(values)
 
 
 def percent_below(experiments, spec):
@@ -302,10 +311,10 @@ def deviation(experiments, spec):
 
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, percent_below, result_number, setting, break_even,
+    communication_seconds, fits, ratio, largest, percent_below, result_number, setting, break_even,
     plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
     first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
-        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES)
+        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES)
 
 
 def nothing_means(spec):

@@ -13,6 +13,8 @@ MACHINES = {
     "a6000-4x4-nvlink": "4 servers of 4 A6000 (NVLink bridges)",
     "r5-16-25gbe": "AWS machines of Deal's testbed (25 Gbit/s)",
     "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
+    "g4dn-metal-8": "AWS g4dn.metal of 8 T4 (100 Gbit/s)",
+    "r5dn-24xlarge-4": "4 AWS r5dn.24xlarge, CPUs (100 Gbit/s)",
 }
 DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
 # For data sets given by their counts.
@@ -42,7 +44,9 @@ def data_of(run):
     name = DATA.get(name.removesuffix("-like"), name.removesuffix("-like"))
     if "statistics" in asked:
         return "by its counts", BY_VERTICES.get(asked["statistics"]["vertices"], name)
-    return ("generated stand-in for", name) if "generate" in asked else ("", name)
+    if "generate" in asked:
+        return "generated stand-in for", name
+    return ("copies of" if asked.get("magnify", 1) > 1 else "", name)
 
 
 def _listed(words):

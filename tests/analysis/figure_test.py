@@ -189,6 +189,9 @@ class QuotedNumbers(unittest.TestCase):
         elif isinstance(reference, list):  # derived: the first over the second
             first, second = map(self.one, reference)
             self.assertAlmostEqual(row["paper"], first / second, delta=1e-4)
+        elif "product" in reference:  # derived: one times the other
+            first, second = map(self.one, reference["product"])
+            self.assertAlmostEqual(row["paper"], first * second, delta=1e-4)
         elif "says" in reference:
             self.assertIn(reference["says"], self.one(reference))
         elif isinstance(row["paper"], float):
@@ -437,14 +440,14 @@ class Means(unittest.TestCase):
 
 
 def timed(seconds):
-    """Experiments of runs "a" and "b" by hand: epoch seconds by (run, rate)."""
+    """Experiments of runs "a", "b" and others by hand: epoch seconds by (run, rate)."""
     made = Fake({})
     made.results = {"a": [], "b": []}
     for (name, rate), value in seconds.items():
         run = type("Run", (), {})()
         run.config, run.out_of_memory = {"rate": rate}, None
         run.result = {"epoch_seconds": value, "peak_bytes": [3, 8, 5]}
-        made.results[name].append(run)
+        made.results.setdefault(name, []).append(run)
     return made
 
 
@@ -564,6 +567,15 @@ class NumbersOfResults(unittest.TestCase):
         spec = {"measure": "percent_below", "of": of, "over": over}
         self.assertEqual(measures.value_of(made, spec), 75)
 
+    def test_of_an_epoch_count_as_often_as_the_papers_has_it(self):
+        made = timed({("a", 1): 2})
+        self.assertEqual(measures.value_of(made, epoch("a") | {"times": 1.5}), 3)
+
+    def test_largest_of_several_is_nothing_where_one_did_not_fit(self):
+        made = timed({("a", 1): 1, ("b", 1): 4, ("c", 1): None})
+        self.assertEqual(measures.value_of(made, {"measure": "largest", "of": [epoch("a"), epoch("b")]}), 4)
+        self.assertIsNone(measures.value_of(made, {"measure": "largest", "of": [epoch("a"), epoch("c")]}))
+
 
 def epoch(of, **at):
     return {"measure": "epoch_seconds", "of": of} | ({"at": at} if at else {})
@@ -663,7 +675,9 @@ class Provenance(unittest.TestCase):
     def test_tells_what_of_a_data_set_is_real(self):
         counts = {"name": "x", "dataset": {"statistics": {"vertices": 232965}}}
         made = {"name": "granndis-products", "dataset": {"generate": "communities"}}
+        copies = {"name": "y", "dataset": {"path": "cora", "magnify": 3}}
 
+        self.assertTrue(self.sentence({"dataset": {"name": "cora"}}, copies).endswith("; copies of cora"))
         self.assertTrue(self.sentence({}, counts).endswith("; by its counts reddit"))
         self.assertTrue(self.sentence({}, made).endswith("; generated stand-in for ogbn-products"))
 
