@@ -8,24 +8,29 @@ import subprocess
 
 import child
 import figure_cuts
+import whole_file
 from figure_file import FigureError
 
 TEST = 2  # in split.npy
 
 
 def test_vertices(program, file, settings, folder):
-    """The numbers of the test vertices as a training with these settings draws them, by `orrery partition` into one
-    part."""
+    """The numbers of the test vertices as a training with these settings draws them: `orrery partition` writes them
+    with one part of the data set. The model does not matter, so one that every strategy takes stands in for it."""
     import numpy
 
     drawn = folder / f"split-{settings['seed']}.npy"
     if not drawn.exists():
-        words = [program, "partition", str(file), "--parts", "1", "--hops", "0", "--force",
-                 "--out", str(folder / "cut")]
+        cut, experiment = folder / "cut", folder / "cut.json"
+        whole_file.write(experiment, json.dumps({
+            "name": "split", "dataset": json.loads(file.read_text())["dataset"], "model": {"type": "gcn"},
+            "strategy": {"type": "full_graph"}}))
+        words = [program, "partition", str(experiment), "--parts", "1", "--hops", "0", "--force", "--out", str(cut)]
         for key, value in settings.items():
-            words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+            if key == "seed" or key.startswith("dataset."):
+                words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
-        found = list((folder / "cut").glob("*/split.npy"))
+        found = list(cut.glob("*/split.npy"))
         if done.returncode != 0 or len(found) != 1:
             last = [line for line in done.stderr.splitlines() if line.strip()][-1:] or ["ended without a word"]
             raise FigureError(f"{' '.join(words[1:])}: {last[0].removeprefix('orrery: error: ')}")
