@@ -28,7 +28,7 @@ PANEL_WIDTH, LEAST_PANEL_WIDTH = 3.9, 3.0  # inches
 def grid_of(panels, width):
     """(width, panels in a row, rows, height of a row) in inches; `width` None: as panels need."""
     stacked = all(panel["kind"] == "lanes" for panel in panels)
-    columns = 1 if stacked else min(3, len(panels))
+    columns = 1 if stacked else 2 if len(panels) == 4 else min(3, len(panels))
     if width is None:
         width = 8.0 if stacked else max(6.2, PANEL_WIDTH * columns)
     else:

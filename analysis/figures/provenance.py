@@ -90,7 +90,9 @@ def sentence(experiments, rows=()):
            for run in runs]
     trainers = {run["weights_of"] for run in told.values() if "weights_of" in run}  # of weights alone, unless scored
     ran = [run for name, runs in experiments.results.items()
-           if "cuts" not in told[name] and (name not in trainers or told[name].get("scored")) for run in runs]
+           if not {"cuts", "sharing"} & told[name].keys() and (name not in trainers or told[name].get("scored"))
+           for run in runs]
+    counted = [run for run in told.values() if "sharing" in run]
     parts = []
     if cut:
         parts.append(f"graphs cut here: {_listed(dotted(run.config, 'graph') for run in cut)}")
@@ -98,6 +100,9 @@ def sentence(experiments, rows=()):
         runs = [run for run in ran if run.simulated == simulated]
         if runs:
             parts.append(f"{word} on {_listed(map(machine_of, runs))}; {_data(runs)}")
+    for kind, words in (("generate", "generated stand-ins for "), ("graph", "")):
+        if names := [run.get("title", run.get("graph", "a graph")) for run in counted if kind in run]:
+            parts.append(f"counted, not run, in {words}{_listed(names)}")
     if planned := [run.get("data") for run in told.values() if run.get("plan")]:
         parts.append(f"planned, not run; {_listed(planned)}")
     if spread := _spread(experiments.figure.told.get("panels", []), rows):

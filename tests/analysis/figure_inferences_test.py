@@ -11,6 +11,7 @@ import figure_inferences
 import figure_scores
 import inference_measures
 from figure_file import FigureError
+from figures import provenance
 from result_folder import Run
 
 # Writes what it was asked into the result folder, and fails for seed 13.
@@ -159,6 +160,28 @@ class Measures(unittest.TestCase):
         share = lambda part, rest: inference_measures.percent_of_stages(self, {"part": part, "rest": rest})
         self.assertEqual(share(part, {"of": "x", "stage": "layers"}), 25)
         self.assertEqual(share([part, part], [part, {"of": "x", "stage": "layers"}]), (50 + 25) / 2)
+
+
+class Origins(unittest.TestCase):
+    def sentence(self, told, **results):
+        self.figure = figure_file.Figure("x", None, {"runs": told})
+        self.results = results
+        return provenance.sentence(self)
+
+    def test_leave_out_runs_that_only_train_weights(self):
+        run = lambda name: Run(result={"name": name, "dataset": {"name": name}}, config={"seed": 1})
+        told = {"trained": {"infer": []}, "taken": {"infer": [], "weights_of": "trained"}}
+        found = {"trained": [run("one")], "taken": [run("two")]}
+
+        self.assertEqual(self.sentence(told, **found), "Ours: measured on ; two")
+        told["trained"]["scored"] = True
+        self.assertEqual(self.sentence(told, **found), "Ours: measured on ; one and two")
+
+    def test_of_what_is_counted_say_so(self):
+        told = {"a": {"sharing": [], "generate": {}, "title": "reddit"}, "b": {"sharing": [], "graph": "cora"}}
+
+        self.assertEqual(self.sentence(told, a=[], b=[]),
+                         "Ours: counted, not run, in generated stand-ins for reddit. counted, not run, in cora")
 
 
 class FilesThatAreAtFault(unittest.TestCase):
