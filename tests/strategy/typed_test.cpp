@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/sample/links/held_out_links.hpp"
