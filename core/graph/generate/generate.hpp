@@ -44,8 +44,8 @@ Dataset generate_skewed_communities(const DatasetOptions& options);
 /// reverse of each relation is one too (rev_writes). Label of a paper = its class. Authors have the
 /// centre of their class and unit noise as features, venues that of their pair, papers noise.
 ///
-/// Without the kinds of edges all that surrounds a paper is the same for both classes of a pair, so
-/// that no model can do better than to guess one of the two.
+/// Without the kinds of edges the neighbours of a paper are of the same types and classes for both
+/// classes of a pair.
 Dataset generate_typed_communities(const DatasetOptions& options);
 
 /// R-MAT with the quadrant probabilities .57, .19, .19, .05 on the next power of two, restricted to
