@@ -16,14 +16,15 @@ namespace {
 using namespace orrery;
 
 /// What a rank works on: its rows of A and of Aᵀ, cut by the rank that owns the columns.
-struct Rows {
+struct OwnRows {
   std::vector<SparseMatrix> forward, adjoint;
 };
 
 /// How one rank multiplies. RowsProducts answers for the rest: a rank has the rows of its part.
 class GatheredProducts final : public RowsProducts {
  public:
-  GatheredProducts(Runtime& rt, const PartitionedGraph& source, const Rows& rows, int column_tiles)
+  GatheredProducts(Runtime& rt, const PartitionedGraph& source, const OwnRows& rows,
+                   int column_tiles)
       : RowsProducts(rt, source, rt.rank()),
         sizes_(std::make_shared<const std::vector<std::int64_t>>(source.sizes())),
         forward_(load_matrices(rt, rows.forward, column_tiles, "rows")),
@@ -75,7 +76,8 @@ class Gathered final : public Strategy {
   /// Host work alone: any thread may do it, also beside the computation of another step.
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return rows_.get(rank, [&] {
-      Rows rows{source_->rows(rank, Direction::forward), source_->rows(rank, Direction::adjoint)};
+      OwnRows rows{source_->rows(rank, Direction::forward),
+                   source_->rows(rank, Direction::adjoint)};
       CutWork work;
       work.add_all(rows.forward);
       work.add_all(rows.adjoint);
@@ -84,7 +86,7 @@ class Gathered final : public Strategy {
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
-    return std::make_unique<GatheredProducts>(rt, *source_, content_of<Rows>(*structure),
+    return std::make_unique<GatheredProducts>(rt, *source_, content_of<OwnRows>(*structure),
                                               column_tiles_);
   }
 

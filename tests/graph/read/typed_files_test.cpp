@@ -317,8 +317,8 @@ TEST(TypedCommunities, ReviewersOfAPaperAreAuthorsOfPapersOfTheOtherClass) {
       ++reviews[other == (k ^ 1) ? "pair's other" : other == k ? "same" : "another"];
     }
 
-  EXPECT_GT(reviews["pair's other"], 0.65 * relation("reviews").nnz());
-  EXPECT_LT(reviews["same"], 0.1 * relation("reviews").nnz());
+  EXPECT_GT(reviews["pair's other"], 0.65 * static_cast<double>(relation("reviews").nnz()));
+  EXPECT_LT(reviews["same"], 0.1 * static_cast<double>(relation("reviews").nnz()));
 }
 
 TEST(TypedCommunities, ImpossibleSizesAreErrors) {
