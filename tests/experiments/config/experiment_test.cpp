@@ -286,7 +286,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
       "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
       "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
-      "attention_dropout, projection_dropout");
+      "attention_dropout, projection_dropout, bases");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -412,7 +412,8 @@ TEST(Refusal, OfCombinations) {
   EXPECT_EQ(refusal_of("strategy.permute=true"),
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
-            "dataset.mixing: only goes with \"generate\": communities, skewed-communities");
+            "dataset.mixing: only goes with \"generate\": communities, skewed-communities, "
+            "typed-communities");
   EXPECT_EQ(refusal_of("dataset.training_share=0.1"), "accepted");
   EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "training_share": 0.1})"),
             "dataset.training_share: applies to a drawn split: set dataset.split to \"random\", "

@@ -401,7 +401,8 @@ TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
 }
 
 TEST(IgnoredKeysTest, AreRefusedWithTheGeneratorsThatHaveThem) {
-  EXPECT_EQ(why_ignored("mixing", "rmat", false), "only goes with communities, skewed-communities");
+  EXPECT_EQ(why_ignored("mixing", "rmat", false),
+            "only goes with communities, skewed-communities, typed-communities");
   EXPECT_EQ(why_ignored("exponent", "rmat", false),
             "only goes with bter, chung-lu, skewed-communities");
   EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which has it");
