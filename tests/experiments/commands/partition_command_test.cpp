@@ -158,6 +158,24 @@ TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
             by_strategy["full_graph"]["bytes_per_epoch"]);
 }
 
+TEST_F(PartitionCommand, AnExperimentWithAttentionTellsTheVolumeOfTheStrategiesThatCarryIt) {
+  std::ofstream(folder_ / "experiment.json") << R"({
+    "name": "attention",
+    "dataset": {"generate": "communities", "vertices": 300, "edges": 1500, "features": 8, "classes": 3},
+    "model": {"type": "gat", "hidden": 16, "heads": 4},
+    "partition": {"method": "hash"},
+    "strategy": {"type": "full_graph"},
+    "cluster": {"ranks": 4}})";
+  const Outcome run = orrery(path("experiment.json") + " --json");
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json json = run.last_line();
+  std::vector<std::string> strategies;
+  for (const Json& one : json["communication"]) strategies.push_back(one["strategy"]);
+
+  EXPECT_EQ(strategies,
+            (std::vector<std::string>{"full_graph", "spmm_1d", "spmm_15d", "model_averaging"}));
+}
+
 /// With five parts, 2D has 25 ranks; with nine it would have 81, more than are recorded.
 TEST_F(PartitionCommand, AStrategyThatDoesNotTakeTheCutSaysWhy) {
   std::ofstream(folder_ / "experiment.json") << R"({
