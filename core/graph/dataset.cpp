@@ -59,7 +59,8 @@ std::string words_of(const TypedGraph& typed) {
 void add_reverse_relations(TypedGraph& typed) {
   const std::vector<Relation> before = typed.relations;
   for (const Relation& relation : before) {
-    const bool reversed = relation.name.starts_with(kReversePrefix);
+    const bool reversed =
+        relation.name.starts_with(kReversePrefix) && relation.name != kReversePrefix;
     const std::string name =
         reversed ? relation.name.substr(kReversePrefix.size()) : kReversePrefix + relation.name;
     Csr edges = transpose(*relation.graph);

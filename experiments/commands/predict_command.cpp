@@ -102,6 +102,8 @@ void predict_command(const PredictOptions& options) {
   FolderInProgress folder(out, options.force, not_only_predictions);
   DatasetCache datasets;
   const ProblemData data = datasets.load(experiment);
+  require_same_relations(
+      kept, data.data->typed ? data.data->typed->texts() : std::vector<std::string>(), "--weights");
   Predicted predicted;
   {
     const Activity predicting("predicting");

@@ -1,6 +1,7 @@
 #include "experiments/results/checkpoint.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <zlib.h>
 
 #include <cmath>
@@ -161,6 +162,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
     header["weights"] = to_json(names.weights);
     header["averages"] = to_json(names.averages);
   }
+  if (model != nullptr && !model->relations.empty()) header["relations"] = model->relations;
   header["rows"] = Json::array();
   for (const auto& row : checkpoint.state) header["rows"].push_back(row.size());
   const std::string text = header.dump();
@@ -216,7 +218,9 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   std::optional<ModelWidths> widths;
   if (header.has("widths"))
     widths = ModelWidths{header.count("widths/features"), header.count("widths/classes")};
-  return {std::move(checkpoint), widths};
+  std::vector<std::string> relations;
+  if (header.has("relations")) relations = header.get<std::vector<std::string>>("relations");
+  return {std::move(checkpoint), widths, std::move(relations)};
 }
 
 /// The keys that define which weights a model has; the others say how they were found.
@@ -228,6 +232,15 @@ Json layers_of(const Json& model) {
 }
 
 }  // namespace
+
+void require_same_relations(const ModelCheckpoint& kept, const std::vector<std::string>& now,
+                            const std::string& key) {
+  if (!kept.relations.empty() && kept.relations != now)
+    throw ConfigError(key,
+                      fmt::format("has weights of the relations {}, and the data set has {}",
+                                  fmt::join(kept.relations, ", "),
+                                  now.empty() ? "none" : fmt::to_string(fmt::join(now, ", "))));
+}
 
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const Json& resolved) {

@@ -45,7 +45,15 @@ struct ModelCheckpoint {
   Checkpoint checkpoint;
   /// empty in files that were written before they were stored
   std::optional<ModelWidths> widths{};
+  /// That its weights are of, in their order (TypedGraph::texts()); empty: of none.
+  std::vector<std::string> relations{};
 };
+
+/// `now`: the relations of the data at hand. `key` names in errors who asked for the weights.
+///
+/// Errors    ConfigError: the weights are of others, or of these in another order
+void require_same_relations(const ModelCheckpoint& kept, const std::vector<std::string>& now,
+                            const std::string& key);
 
 /// Reads the contents of a checkpoint file for a run that has only the model in common with the one
 /// that left it: another data set, seed and training. `key` names in errors who asked for it.

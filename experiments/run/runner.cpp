@@ -256,7 +256,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (!earlier.checkpoint.empty())
     options.control.resume = std::make_shared<const Checkpoint>(
         parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
-  options.control.start = start_weights(experiment);
+  options.control.start = start_weights(experiment, prepared.problem->model.relations);
   if (results != nullptr) {
     results->write("config.json", experiment.resolved.dump(2) + "\n");
     const DataFacts facts = prepared.problem->facts();
@@ -298,15 +298,17 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
 }
 
 /// Read by the process that leads, where there are any.
-std::shared_ptr<const Checkpoint> Runner::start_weights(const Experiment& experiment) const {
+std::shared_ptr<const Checkpoint> Runner::start_weights(
+    const Experiment& experiment, const std::vector<std::string>& relations) const {
   if (experiment.start_weights.empty()) return nullptr;
   const std::string key = "train.weights";
   std::string bytes, origin;
   if (job_.leads()) std::tie(bytes, origin) = model_bytes(experiment.start_weights, key);
   job_.share(bytes);
   job_.share(origin);
-  return std::make_shared<const Checkpoint>(
-      parse_checkpoint_of_model(bytes, origin, experiment.resolved, key).checkpoint);
+  ModelCheckpoint kept = parse_checkpoint_of_model(bytes, origin, experiment.resolved, key);
+  require_same_relations(kept, relations, key);
+  return std::make_shared<const Checkpoint>(std::move(kept.checkpoint));
 }
 
 /// Scores of the best weights on the whole graph; null if there are none (no epoch was evaluated).

@@ -54,7 +54,8 @@ class Runner {
  private:
   Partition partition(const Experiment& experiment, const ProblemData& data) const;
   ExecuteOptions execute_options(const Experiment& experiment) const;
-  std::shared_ptr<const Checkpoint> start_weights(const Experiment& experiment) const;
+  std::shared_ptr<const Checkpoint> start_weights(const Experiment& experiment,
+                                                  const std::vector<std::string>& relations) const;
   nlohmann::ordered_json scores(const Experiment& experiment, const ProblemData& data,
                                 const ResultFolder& results) const;
   Outcome execute(const PreparedExperiment& prepared, const ExecuteOptions& options,

@@ -32,6 +32,17 @@ struct KeptWorkers {
   std::unique_ptr<ThreadPool> pool;
   int threads = 0;
   pid_t process = 0;
+
+  KeptWorkers() = default;
+  KeptWorkers(const KeptWorkers&) = delete;
+  KeptWorkers& operator=(const KeptWorkers&) = delete;
+  ~KeptWorkers() { leave_to_parent(); }
+
+  /// A forked process (multiprocessing, a DataLoader) has none of its parent's threads, so it can
+  /// neither use that pool nor end it.
+  void leave_to_parent() {
+    if (process != ::getpid()) (void)pool.release();
+  }
 };
 
 }  // namespace
@@ -39,12 +50,12 @@ struct KeptWorkers {
 Computing::Computing(int threads) {
   thread_local KeptWorkers kept;
   if (threads == 0) threads = available_cores();
-  // A forked process (multiprocessing, a DataLoader) has none of its parent's threads, so it can
-  // neither use that pool nor end it.
-  if (kept.process != ::getpid()) (void)kept.pool.release();
+  kept.leave_to_parent();
   if (kept.pool != nullptr && kept.threads == threads) return;
   kept.pool.reset();
-  kept = {std::make_unique<ThreadPool>(threads), threads, ::getpid()};
+  kept.pool = std::make_unique<ThreadPool>(threads);
+  kept.threads = threads;
+  kept.process = ::getpid();
 }
 
 void require_threads(int threads) {

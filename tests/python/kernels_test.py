@@ -319,3 +319,15 @@ class KeptWorkers(unittest.TestCase):
             except BaseException:
                 os._exit(2)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_AForkedProcessThatComputesNothingEnds(self):
+        code = ("import os, sys; sys.path[:0] = [os.environ['ORRERY_SOURCES'] + '/python', "
+                "os.environ['ORRERY_BUILD'] + '/python']\n"
+                "import numpy as np, orrery\n"
+                "orrery.spmm([[0, 1], [1, 0]], np.ones((2, 4), np.float32), threads=4)\n"
+                "child = os.fork()\n"
+                "if child: sys.exit(os.waitpid(child, 0)[1])\n")
+
+        run = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+
+        self.assertEqual(run.returncode, 0)

@@ -61,7 +61,8 @@ std::vector<Relation> read_relations(const MetaFile& meta, const std::vector<Ver
   std::set<std::string> before;
   const auto require_type = [&](const std::string& name, const std::string& text) {
     if (lookup.contains(name)) return;
-    const std::string close = nearest(name, known);
+    constexpr std::size_t kLongest = 100;  // the search takes the product of both lengths
+    const std::string close = name.size() <= kLongest ? nearest(name, known) : "";
     meta.fail(
         "relations",
         fmt::format("[{}] has the unknown vertex type \"{}\"; {}there are {}", text, one_line(name),

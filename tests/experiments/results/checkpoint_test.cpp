@@ -77,6 +77,17 @@ TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
 }
 
 /// The features that they were trained on are not in the data.
+TEST_F(CheckpointFile, OfAModelByRelationServesOnlyTheSameRelationsInTheSameOrder) {
+  ModelCheckpoint kept;
+  EXPECT_NO_THROW(require_same_relations(kept, {"a.b.c"}, "train.weights"));
+  kept.relations = {"author.writes.paper", "author.reviews.paper"};
+
+  EXPECT_NO_THROW(require_same_relations(kept, kept.relations, "train.weights"));
+  for (const std::vector<std::string>& others :
+       {std::vector<std::string>{"author.reviews.paper", "author.writes.paper"}, {}})
+    EXPECT_THROW(require_same_relations(kept, others, "train.weights"), ConfigError);
+}
+
 TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
   const auto with = [](const std::string& learns) {
     return experiment({R"(strategy={"type": "mini_batch", "fanouts": [5, 5], "learn_features": )" +
