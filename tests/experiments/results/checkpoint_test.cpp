@@ -76,7 +76,6 @@ TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
   EXPECT_FALSE(unknown.widths);
 }
 
-/// The features that they were trained on are not in the data.
 TEST_F(CheckpointFile, OfAModelByRelationServesOnlyTheSameRelationsInTheSameOrder) {
   ModelCheckpoint kept;
   EXPECT_NO_THROW(require_same_relations(kept, {"a.b.c"}, "train.weights"));
@@ -88,6 +87,7 @@ TEST_F(CheckpointFile, OfAModelByRelationServesOnlyTheSameRelationsInTheSameOrde
     EXPECT_THROW(require_same_relations(kept, others, "train.weights"), ConfigError);
 }
 
+/// The features that they were trained on are not in the data.
 TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
   const auto with = [](const std::string& learns) {
     return experiment({R"(strategy={"type": "mini_batch", "fanouts": [5, 5], "learn_features": )" +
