@@ -48,8 +48,9 @@ std::shared_ptr<const Features> random_features(std::int64_t rows, std::int64_t 
                                                 std::uint64_t seed);
 
 /// Generated features of labelled vertices: row v is the centre of its class plus unit normal
-/// noise, or noise alone where its class is -1. Centres point in random directions and are `distance` apart on average. The centres and the
-/// classes are stored, and rows that are read again.
+/// noise, or noise alone where its class is -1. Centres point in random directions and are
+/// `distance` apart on average. The centres and the classes are stored, and rows that are read
+/// again.
 ///
 /// Shapes    labels [rows], each from -1 to classes - 1
 std::shared_ptr<const Features> class_features(std::vector<std::int32_t> labels,

@@ -38,9 +38,9 @@ Dataset generate_communities(const DatasetOptions& options);
 Dataset generate_skewed_communities(const DatasetOptions& options);
 
 /// Planted communities of papers, authors (about half of the vertices each) and venues (a
-/// twentieth). Classes form pairs. A paper of a class is written by authors of this class, reviewed by
-/// authors of the pair's other class, cites papers of its class, and is published by venues of the
-/// pair: 3, 3, 3 and 1 of ten edges, a share `mixing` of which come from another community. The
+/// twentieth). Classes form pairs. A paper of a class is written by authors of this class, reviewed
+/// by authors of the pair's other class, cites papers of the pair, and is published by venues of
+/// the pair: 3, 3, 3 and 1 of ten edges, a share `mixing` of which come from another community. The
 /// reverse of each relation is one too (rev_writes). Label of a paper = its class. Authors have the
 /// centre of their class and unit noise as features, venues that of their pair, papers noise.
 ///

@@ -73,6 +73,7 @@ class Generator {
             std::int64_t venues)
       : o_(options),
         papers_({"paper", 0, papers}, classes, options.seed),
+        pairs_(papers_.type(), classes / 2, options.seed),
         authors_({"author", papers, options.generate_vertices - papers - venues}, classes,
                  options.seed),
         venues_({"venue", options.generate_vertices - venues, venues}, classes / 2, options.seed) {
@@ -84,7 +85,7 @@ class Generator {
     add(authors_, "writes", third, [](std::int64_t k) { return k; });
     add(authors_, "reviews", third, partner);
     add(venues_, "publishes", o_.generate_edges - 3 * third, [](std::int64_t k) { return k / 2; });
-    add(papers_, "cites", third, [](std::int64_t k) { return k; });
+    add(pairs_, "cites", third, [](std::int64_t k) { return k / 2; });
     return std::move(typed_);
   }
   /// The class of each paper, -1 for all others.
@@ -127,7 +128,7 @@ class Generator {
   }
 
   const DatasetOptions& o_;
-  Planted papers_, authors_, venues_;
+  Planted papers_, pairs_, authors_, venues_;  ///< pairs_: the same papers in pairs of classes
   TypedGraph typed_;
 };
 
