@@ -86,9 +86,9 @@ TEST_F(TypedFilesTest, WrongNamesAreErrorsThatSayWhichThereAre) {
     write_set(types, counts, R"("relations": )" + relations);
     return error();
   };
-  EXPECT_THAT(with(R"([["autor", "writes", "paper"]])"),
-              HasSubstr("meta.json:key relations: [autor, writes, paper] has the unknown vertex "
-                        "type \"autor\"; did you mean \"author\"? there are paper, author"));
+  EXPECT_THAT(with(R"([["authorr", "writes", "paper"]])"),
+              HasSubstr("meta.json:key relations: [authorr, writes, paper] has the unknown vertex "
+                        "type \"authorr\"; did you mean \"author\"? there are paper, author"));
   EXPECT_THAT(with(R"([["author", "writes", "institution"]])"),
               AllOf(HasSubstr("unknown vertex type \"institution\""),
                     HasSubstr("there are paper, author")));
