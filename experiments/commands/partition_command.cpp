@@ -159,6 +159,8 @@ Measured cut_and_measure(const PartitionSource& source, const Measurement& asked
   report.before = cut.before;
   report.after = cut.after;
   report.training_balance = source.training_balance(cut.partition);
+  if (const auto data = source.in_memory())
+    report.type_balances = type_balances(cut.partition, data->typed.get());
   activity.reset();
   activity.emplace(fmt::format("counting what strategies receive over the cut of {}", how.method));
   report.volumes = strategy_volumes(asked.strategies, source.in_memory(), cut.partition);

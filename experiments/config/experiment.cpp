@@ -519,6 +519,7 @@ ModelConfig model_config(const Json& m) {
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   model.bases = m.value("bases", 0);
+  model.blocks = m.value("blocks", 0);
   if (m.contains("heads")) {
     model.heads = m["heads"];
     model.output_heads = m["output_heads"];
@@ -643,7 +644,8 @@ void set_algorithm(Experiment& e, const Json& p) {
                                                             {"edges", Constraint::edges},
                                                             {"training", Constraint::training},
                                                             {"validation", Constraint::validation},
-                                                            {"test", Constraint::test}}));
+                                                            {"test", Constraint::test},
+                                                            {"types", Constraint::types}}));
   }
   if (p.contains("balance"))
     for (double* balance :

@@ -286,7 +286,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
       "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
       "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
-      "attention_dropout, projection_dropout, bases");
+      "attention_dropout, projection_dropout, bases, blocks");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
