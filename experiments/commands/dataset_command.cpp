@@ -113,8 +113,6 @@ Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
   return json;
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 void print_row(const char* what, const std::string& value) {
   fmt::print("  {:<14}{}\n", what, value);
 }
@@ -149,7 +147,8 @@ void print_labels(const Dataset& dataset, const DatasetStatistics& s) {
                         dataset.labels.multilabel ? "labels (any number per vertex)" : "classes",
                         grouped(smallest), grouped(largest), grouped(s.unlabelled)));
   if (s.homophily)
-    print_row("homophily", fmt::format("{} of the edges join equal labels", percent(*s.homophily)));
+    print_row("homophily",
+              fmt::format("{} of the edges join equal labels", human_percent(*s.homophily, 1)));
 }
 
 void print_info(const Dataset& dataset, const DatasetStatistics& s) {

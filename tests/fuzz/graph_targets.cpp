@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -16,17 +15,13 @@
 #include "core/inference/held_rows.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "tests/fuzz/disagree.hpp"
 #include "tests/fuzz/folder_input.hpp"
 #include "tests/fuzz/small_set.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace orrery::fuzz {
 namespace {
-
-/// Two readers of one format disagree: a fault, though none of them crashed.
-[[noreturn]] void disagree(const std::string& about) {
-  throw std::logic_error("two readers disagree about " + about);
-}
 
 template <class T>
 void read_elements(const std::string& path, const NpyArray& array) {

@@ -11,12 +11,10 @@
 #include "core/terminal/words.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "tests/experiments/config/minimal.hpp"
 
 namespace orrery {
 namespace {
-
-const std::string kMinimal = R"({"name": "n", "dataset": {"generate": "rmat"},
-  "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
 
 std::vector<Experiment> load(const std::vector<std::string>& overrides = {}) {
   return parse_experiments(kMinimal, "test.json", overrides);
