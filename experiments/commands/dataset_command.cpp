@@ -179,7 +179,7 @@ void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }
 
 Dataset read(const Flags& flags) {
   const Activity reading("reading " + flags.options.path);
-  return read_dataset(flags.options.path, flags.options.format);
+  return read_dataset(flags.options.path, flags.options.format, flags.options.missing_features);
 }
 
 void info(const Flags& flags) {
@@ -548,6 +548,11 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
                    "features")
       ->type_name("FILE");
   command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
+  command
+      ->add_option("--missing-features", flags->options.missing_features,
+                   "Features of types of vertices that have none in a set of OGB: mean of their "
+                   "neighbours' (default) or zero")
+      ->check(CLI::IsMember({"mean", "zero"}));
   add_format(*command, *flags, true);
   add_output(*command, *flags);
 

@@ -164,6 +164,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.symmetric = d["symmetric"];
     o.random_split = d["split"] == "random";
     o.train_on_rest = d["split"] == "train_on_rest";
+    o.missing_features = d.value("missing_features", std::string());
     set_features(o, d);
     return o;
   }

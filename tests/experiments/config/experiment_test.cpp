@@ -43,6 +43,7 @@ TEST(Defaults, AreThoseOfTheContract) {
   EXPECT_EQ(e.kernels, "cpu");
   EXPECT_FALSE(e.device_bytes.has_value());
   EXPECT_FALSE(e.dataset.row_normalise.has_value());
+  EXPECT_EQ(e.dataset.missing_features, "");
 }
 
 TEST(Defaults, StandInTheResolvedFileWhichResolvesToItself) {
@@ -417,6 +418,12 @@ TEST(Refusal, OfCombinations) {
             "dataset.training_share: applies to a drawn split: set dataset.split to \"random\", "
             "or leave it out");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+  EXPECT_EQ(refusal_of("dataset.missing_features=zero"),
+            "dataset.missing_features: only goes with \"path\"");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "mag", "missing_features": "zero"})"), "accepted");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "mag", "missing_features": "zero",
+                                   "features": {"random": 8}})"),
+            "dataset.missing_features: does not go with \"features\"");
   EXPECT_EQ(
       refusal_of("dataset.path=cora"),
       "dataset: \"path\", \"generate\", \"parts\", \"statistics\" and \"edge_list\" exclude each "
