@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int opened(const fs::path& folder) {
+int opened_folder(const fs::path& folder) {
   return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -29,7 +29,7 @@ void remove_leftovers(const fs::path& parent, const std::string& prefix) {
        entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (!name.starts_with(prefix) || name.size() != prefix.size() + 6) continue;
-    const int folder = opened(entry->path());
+    const int folder = opened_folder(entry->path());
     struct stat status {};
     std::error_code ignored;
     if (folder >= 0 && ::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() &&
@@ -67,7 +67,7 @@ bool TemporaryFolder::make(const std::string& pattern) {
     std::string name = pattern;
     if (::mkdtemp(name.data()) == nullptr) return false;
     path_ = name;
-    lock_ = opened(path_);
+    lock_ = opened_folder(path_);
     const bool taken = lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     std::error_code ignored;
     if (!taken && fs::exists(path_, ignored)) return true;

@@ -38,4 +38,10 @@ std::string human_count(double count) {
   return scaled<6>(count, 1000, {"", " k", " M", " G", " T", " P"});
 }
 
+std::string human_rate(double bytes_per_second) { return human_count(bytes_per_second) + "B/s"; }
+
+std::string human_percent(double share, int decimals) {
+  return fmt::format("{:.{}f} %", 100 * share, decimals);
+}
+
 }  // namespace orrery

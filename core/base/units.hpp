@@ -18,4 +18,10 @@ std::string human_seconds(double seconds);
 /// "1.2 k", "34.5 M", "6.7 G": a count or a rate, powers of 1000.
 std::string human_count(double count);
 
+/// "34.5 MB/s": bytes per second.
+std::string human_rate(double bytes_per_second);
+
+/// "12 %" of the share 0.123, "12.3 %" with one decimal.
+std::string human_percent(double share, int decimals = 0);
+
 }  // namespace orrery

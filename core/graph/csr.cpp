@@ -8,12 +8,12 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kEdgeBlock = 1 << 18;
-constexpr std::int64_t kRowBlock = 1 << 12;
 // number of scatter targets that caches and TLB can follow
 constexpr std::int64_t kMaxBuckets = 512;
 constexpr std::int64_t kEdgesPerBucket = 1 << 14;  // below this, a bucket is not worth its overhead

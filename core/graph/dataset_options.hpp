@@ -26,6 +26,9 @@ struct DatasetOptions {
   std::optional<std::int64_t> random_features;  ///< use random features of this width
   /// A folder of rows in any order (FeatureFiles); load_dataset() refuses it.
   std::string feature_files;
+  /// mean | zero: features of types of vertices that have none, in sets where others have some;
+  /// empty: mean, and no error where there is no such set.
+  std::string missing_features;
   std::optional<bool> row_normalise;     ///< default: true for 0/1 features
   bool half_features = false;            ///< features are rounded to 16 bits
   bool random_split = false;             ///< draw 70/15/15 even if a split is published

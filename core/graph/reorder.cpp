@@ -10,12 +10,12 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr std::int64_t kRowBlock = 1 << 12;
 
 std::vector<Vertex> identity(std::int64_t n) {
   std::vector<Vertex> order(at(n));

@@ -7,12 +7,12 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
+#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kWedges = 200'000;
-constexpr std::int64_t kRowBlock = 1 << 12;
 
 DegreeStatistics degree_statistics(std::vector<std::int64_t> degrees) {
   DegreeStatistics s;

@@ -85,7 +85,8 @@ struct ModelConfig {
   double projection_dropout = 0;
 
   // rgcn
-  int bases = 0;  ///< the weights of relations are sums of this many matrices; 0: of their own
+  int bases = 0;   ///< the weights of relations are sums of this many matrices; 0: of their own
+  int blocks = 0;  ///< the weights of relations have this many blocks on the diagonal; 0: are whole
   /// The relations that layers have weights for (TypedGraph::texts()). They are those of the data, not
   /// of the file: whoever makes a problem sets them.
   std::vector<std::string> relations{};

@@ -17,17 +17,19 @@ namespace orrery {
 namespace {
 
 /// y_i = x_i·W_0 + Σ_r m_ir·W_r, m_ir the mean of x_j over the in-neighbours j of i by relation r. With
-/// b bases W_r = Σ_k a_rk·V_k.
+/// b bases W_r = Σ_k a_rk·V_k. With b blocks W_r = diag(Q_r1, ..., Q_rb): block k leads from the k-th
+/// run of input columns to the k-th run of output columns; runs differ by one column at most.
 ///
 /// Memory    of each layer, beside what Model counts, in elements, c_r the rows of relation r: Σ c_r·in
 ///           (for inference max c_r·in); with bases twice (for inference once) relations·in·out. Layers
 ///           with sources beyond their input share s·in, s = sources(layer), the widest of them.
-/// Source    Schlichtkrull et al. 2018, eqs. 2 and 3, with c_ir = |N_ir|
+/// Source    Schlichtkrull et al. 2018, eqs. 2 to 4, with c_ir = |N_ir|
 class RgcnConvolution final : public Convolution {
  public:
   RgcnConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
       : Convolution(context, layer, in, out),
         relations_(static_cast<int>(context.model->relations.size())),
+        blocks_(std::max(1, context.model->blocks)),
         self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "self")) {
     const int bases = context.model->bases;
     if (bases > 0) {
@@ -38,8 +40,13 @@ class RgcnConvolution final : public Convolution {
       return;
     }
     for (const std::string& relation : context.model->relations)
-      own_.push_back(
-          context.parameters.add({in, out}, Parameters::glorot(in, out), decays, relation));
+      for (int k = 0; k < blocks_; ++k) {
+        const std::int64_t from = run(in, k).count, to = run(out, k).count;
+        const std::string name =
+            blocks_ == 1 ? relation : fmt::format("{}.block_{}", relation, k + 1);
+        own_.push_back(
+            context.parameters.add({from, to}, Parameters::glorot(from, to), decays, name));
+      }
   }
 
   void allocate() override {
@@ -77,21 +84,30 @@ class RgcnConvolution final : public Convolution {
     });
     for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
       c_.products->aggregate_relation(layer_, r, z, mean, 0);
-      c_.products->transform(mean, weight(r), y.rows_at(rows.first, rows.count), 1);
+      for_each_block(mean, y.rows_at(rows.first, rows.count),
+                     [&](int k, const Tensor& from, const Tensor& to) {
+                       c_.products->transform(from, weight(r, k), to, 1);
+                     });
     });
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Products& p = *c_.products;
     for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
-      p.weight_gradient(mean, dy.rows_at(rows.first, rows.count), gradient(r));
+      for_each_block(mean, dy.rows_at(rows.first, rows.count),
+                     [&](int k, const Tensor& from, const Tensor& to) {
+                       p.weight_gradient(from, to, gradient(r, k));
+                     });
     });
     if (bases_ >= 0) through_bases();
     const auto self_gradient = [&] { weight_gradient(x, dy, c_.parameters.gradient(self_)); };
     if (!dx) return self_gradient();
     const Tensor dz = has_all_sources() ? *dx : c_.scratch.view(sources(), in_);
     for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
-      p.transform_adjoint(dy.rows_at(rows.first, rows.count), weight(r), mean, 0);
+      for_each_block(mean, dy.rows_at(rows.first, rows.count),
+                     [&](int k, const Tensor& from, const Tensor& to) {
+                       p.transform_adjoint(to, weight(r, k), from, 0);
+                     });
       p.aggregate_relation_adjoint(layer_, r, mean, dz, r == 0 ? 0 : 1);
     });
     p.bring_sources_adjoint(layer_, dz, self_gradient);
@@ -121,14 +137,31 @@ class RgcnConvolution final : public Convolution {
     }
   }
 
+  /// The k-th of `blocks_` runs of columns.
+  struct Run {
+    std::int64_t first, count;
+  };
+  Run run(std::int64_t columns, int k) const {
+    const std::int64_t first = columns * k / blocks_;
+    return {first, columns * (k + 1) / blocks_ - first};
+  }
+  /// f(block, its columns of the means, its columns of the outputs)
+  template <class F>
+  void for_each_block(const Tensor& mean, const Tensor& y, const F& f) const {
+    for (int k = 0; k < blocks_; ++k) {
+      const Run from = run(in_, k), to = run(out_, k);
+      f(k, mean.cols_at(from.first, from.count), y.cols_at(to.first, to.count));
+    }
+  }
+
   Tensor combined() const { return combined_.view(relations_, in_ * out_); }
   Tensor combined_gradient() const { return combined_gradient_.view(relations_, in_ * out_); }
-  Tensor weight(int r) const {
-    if (bases_ < 0) return c_.parameters.weight(own_[at(r)]);
+  Tensor weight(int r, int block) const {
+    if (bases_ < 0) return c_.parameters.weight(own_[at(r * blocks_ + block)]);
     return combined().rows_at(r, 1).reshaped({in_, out_});
   }
-  Tensor gradient(int r) const {
-    if (bases_ < 0) return c_.parameters.gradient(own_[at(r)]);
+  Tensor gradient(int r, int block) const {
+    if (bases_ < 0) return c_.parameters.gradient(own_[at(r * blocks_ + block)]);
     return combined_gradient().rows_at(r, 1).reshaped({in_, out_});
   }
   /// From the gradients of all relations' weights to those of bases and coefficients.
@@ -139,9 +172,9 @@ class RgcnConvolution final : public Convolution {
                 c_.parameters.gradient(bases_), true, false, 0});
   }
 
-  int relations_;
+  int relations_, blocks_;
   int self_, bases_ = -1, coefficients_ = -1;  ///< parameter numbers; −1: none
-  std::vector<int> own_;                       ///< those of each relation without bases
+  std::vector<int> own_;  ///< without bases: those of each relation's blocks, relation by relation
   Buffer means_, combined_, combined_gradient_;
 };
 

@@ -16,6 +16,8 @@ struct MetisOptions {
   bool volume = false;  ///< least communication volume instead of least cut
   int servers = 1;      ///< first into this many parts, then each of them into parts/servers
   std::vector<Constraint> constraints{Constraint::work};
+  /// Vertices of each type, in the order of their numbers, for Constraint::types; else unused.
+  std::vector<std::int64_t> type_counts{};
   double balance = 1.03;  ///< largest share of a constraint in a part / mean; METIS' own default
 };
 

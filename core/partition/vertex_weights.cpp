@@ -24,6 +24,8 @@ std::string_view name_of(Constraint constraint) {
       return "validation";
     case Constraint::test:
       return "test";
+    case Constraint::types:
+      return "types";
   }
   return "";
 }
@@ -44,33 +46,53 @@ std::int32_t weight(Constraint constraint, std::int64_t degree, Split role) {
       return role == Split::validation ? 1 : 0;
     case Constraint::test:
       return role == Split::test ? 1 : 0;
+    case Constraint::types:
+      break;  // not one number
   }
   return 0;
+}
+
+[[noreturn]] void refuse(Constraint constraint, const std::string& why) {
+  throw ConfigError("partition.constraints",
+                    fmt::format("\"{}\" cannot be balanced: {}", name_of(constraint), why));
 }
 
 }  // namespace
 
 VertexWeights vertex_weights(const Csr& graph, std::span<const Constraint> constraints,
-                             std::span<const Split> split) {
+                             std::span<const Split> split,
+                             std::span<const std::int64_t> type_counts) {
   ORRERY_ASSERT(split.empty() || static_cast<std::int64_t>(split.size()) == graph.rows);
-  VertexWeights weights{static_cast<int>(constraints.size()), {}};
-  weights.values.reserve(static_cast<std::size_t>(graph.rows) * constraints.size());
-  std::vector<std::int64_t> sums(constraints.size());
+  std::vector<Constraint> of_column;
+  for (const Constraint constraint : constraints) {
+    if (constraint == Constraint::types && type_counts.empty())
+      refuse(constraint, "the vertices of the data set have no types");
+    const std::size_t columns = constraint == Constraint::types ? type_counts.size() : 1;
+    of_column.insert(of_column.end(), columns, constraint);
+  }
+  VertexWeights weights{static_cast<int>(of_column.size()), {}};
+  weights.values.reserve(static_cast<std::size_t>(graph.rows) * of_column.size());
+  std::vector<std::int64_t> sums(of_column.size());
+  std::size_t type = 0;
+  std::int64_t end_of_type = type_counts.empty() ? graph.rows : type_counts.front();
   for (std::int64_t v = 0; v < graph.rows; ++v) {
+    while (v >= end_of_type) end_of_type += type_counts[++type];
     const auto row = graph.row(v);
     const auto loops = std::count(row.begin(), row.end(), static_cast<Vertex>(v));
     const Split role = split.empty() ? Split::none : split[at(v)];
-    for (std::size_t c = 0; c < constraints.size(); ++c) {
-      weights.values.push_back(weight(constraints[c], graph.degree(v) - loops, role));
+    std::size_t first_type = 0;  // the column of type 0
+    for (std::size_t c = 0; c < of_column.size(); ++c) {
+      const bool of_type = of_column[c] == Constraint::types;
+      if (of_type && (c == 0 || of_column[c - 1] != Constraint::types)) first_type = c;
+      weights.values.push_back(of_type ? (c - first_type == type ? 1 : 0)
+                                       : weight(of_column[c], graph.degree(v) - loops, role));
       sums[c] += weights.values.back();
     }
   }
   for (std::size_t c = 0; c < sums.size(); ++c)
-    if (sums[c] == 0 && graph.rows > 0 && constraints[c] != Constraint::edges)
-      throw ConfigError("partition.constraints",
-                        fmt::format("\"{}\" cannot be balanced: the data set has no such vertices; "
-                                    "leave it out or give dataset.split",
-                                    name_of(constraints[c])));
+    if (sums[c] == 0 && graph.rows > 0 && of_column[c] != Constraint::edges &&
+        of_column[c] != Constraint::types)
+      refuse(of_column[c], "the data set has no such vertices; leave it out or give dataset.split");
   return weights;
 }
 

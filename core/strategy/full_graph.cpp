@@ -207,7 +207,7 @@ class FullGraph final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
 
-void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+void require_possible_full_graph(const StrategyConfig& config, const ModelConfig& model) {
   const auto refuse_attention = [&](const char* key, const char* to) {
     throw ConfigError(key,
                       fmt::format("{} works on all edges of a vertex with rows of this epoch: set "
@@ -238,7 +238,7 @@ void require_possible_staleness(const StrategyConfig& config, const ModelConfig&
         "model.recompute would use other halo rows than the first time: set one of the two to 0");
 }
 
-void read(const Settings& file, StrategyConfig& config) {
+void read_full_graph(const Settings& file, StrategyConfig& config) {
   config.boundary_sampling = file.number("strategy.boundary_sampling").value_or(1);
   config.staleness = file.integer("strategy.staleness", 0);
   const StaleSmoothing smoothing{file.number("strategy.smooth_features").value_or(0),
@@ -246,14 +246,14 @@ void read(const Settings& file, StrategyConfig& config) {
   if (smoothing.features > 0 || smoothing.gradients > 0) config.own = smoothing;
 }
 
-std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+std::optional<std::string> inexactness_of_full_graph(const StrategyConfig& config) {
   if (config.boundary_sampling < 1)
     return fmt::format("boundary_sampling {}: right in the mean", config.boundary_sampling);
   if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
   return std::nullopt;
 }
 
-std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
+std::optional<std::string> why_no_forms_of_full_graph(const StrategyConfig& config) {
   if (config.staleness == 0 && config.boundary_sampling == 1) return std::nullopt;
   return "the papers' equations do not cover strategy.staleness and strategy.boundary_sampling: "
          "use backend sim";
@@ -267,8 +267,8 @@ const StrategyInfo kFullGraph{
     .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
       return std::make_unique<FullGraph>(problem);
     },
-    .read = read,
-    .require_possible = require_possible_staleness,
+    .read = read_full_graph,
+    .require_possible = require_possible_full_graph,
     .needs_structure = "the edges decide which rows a rank needs of the others",
     .edge_weights = true,
     .magnifiable = true,
@@ -277,9 +277,9 @@ const StrategyInfo kFullGraph{
     .carries_relations = true,
     .predicts_links = true,
     .why_not_resumable = lost_with_stale_rows,
-    .inexactness = inexactness_of,
+    .inexactness = inexactness_of_full_graph,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::volume_of_cut,
                      ClosedForm::dependency_exchange},
-    .why_no_closed_forms = why_no_closed_forms};
+    .why_no_closed_forms = why_no_forms_of_full_graph};
 
 }  // namespace orrery

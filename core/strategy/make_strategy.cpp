@@ -71,6 +71,24 @@ void require_possible_links(const Problem& problem, const StrategyInfo& info) {
                       "use \"lean\"");
 }
 
+/// Every block has columns of its own in the input and in the output of every layer.
+void require_possible_blocks(const Problem& problem) {
+  const ModelConfig& model = problem.model;
+  if (model.blocks > 0 && model.bases > 0)
+    throw ConfigError("model.blocks",
+                      fmt::format("found {} beside {} bases: weights of relations are blocks, or "
+                                  "sums of bases",
+                                  model.blocks, model.bases));
+  const auto require = [&](std::int64_t width, const char* columns) {
+    if (model.blocks > width)
+      throw ConfigError("model.blocks", fmt::format("found {}, expected at most the {} {}",
+                                                    model.blocks, width, columns));
+  };
+  require(problem.data->features->width(), "features of a vertex");
+  require(problem.data->labels.classes, "classes");
+  if (model.layers > 1) require(model.hidden, "columns of model.hidden");
+}
+
 /// A model that works by relation needs those of the data set it is made for.
 void require_relations(const Problem& problem) {
   if (!by_relation(problem.model)) return;
@@ -97,6 +115,7 @@ void require_relations(const Problem& problem) {
                       fmt::format("found {}, expected at most the {} relations of '{}', or 0 for "
                                   "weights of their own",
                                   problem.model.bases, relations, problem.data->name));
+  require_possible_blocks(problem);
   ORRERY_ASSERT(std::ssize(problem.model.relations) == relations);
 }
 

@@ -46,7 +46,6 @@
 namespace orrery {
 namespace {
 
-constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of steps
 /// Largest number of steps of an epoch whose batches are counted for a forecast in which all steps
 /// are alike.
 constexpr int kCounted = 8;
@@ -400,7 +399,7 @@ void require_own_rows(const Settings& file, std::string_view key, std::string_vi
     throw ConfigError("dataset.magnify", fmt::format("does not go with {}: set it to 1", key));
 }
 
-void require_sound(const Settings& file) {
+void require_sound_mini_batch(const Settings& file) {
   require_own_rows(file, "strategy.learn_features",
                    "learned rows travel when the step begins; otherwise they would be old");
   require_own_rows(file, "strategy.cooperative",
@@ -465,7 +464,7 @@ void require_sound(const Settings& file) {
                                                        file.shown("strategy.clusters")));
 }
 
-void read(const Settings& file, StrategyConfig& config) {
+void read_mini_batch(const Settings& file, StrategyConfig& config) {
   MiniBatchSettings settings;
   settings.batch = file.integer("strategy.batch", 1000);
   settings.seeds = file.choice<SeedsFrom>(
@@ -495,7 +494,7 @@ void read(const Settings& file, StrategyConfig& config) {
   config.own = settings;
 }
 
-std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+std::optional<std::string> inexactness_of_mini_batch(const StrategyConfig& config) {
   const MiniBatchSettings settings = mini_batch_of(config);
   if (settings.sampler == BatchSampler::all) return std::nullopt;
   if (settings.sampler == BatchSampler::cluster)
@@ -507,7 +506,7 @@ std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   return sampled_fanouts(settings.fanouts);
 }
 
-std::optional<std::string> why_no_closed_forms(const StrategyConfig&) {
+std::optional<std::string> why_no_forms_of_mini_batch(const StrategyConfig&) {
   return "Orrery has no equations for sampled batches: use backend sim";
 }
 
@@ -521,8 +520,8 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                               .defaults = [](const Settings&) -> std::vector<SettingDefault> {
                                 return {{"partition.method", "metis"}};
                               },
-                              .require_sound = require_sound,
-                              .read = read,
+                              .require_sound = require_sound_mini_batch,
+                              .read = read_mini_batch,
                               .require_possible = require_possible_batches,
                               .by_server = true,
                               .needs_structure = "neighbours of a batch are drawn among the edges",
@@ -532,13 +531,13 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                               .carries_attention = true,
                               .carries_relations = true,
                               .predicts_links = true,
-                              .inexactness = inexactness_of,
+                              .inexactness = inexactness_of_mini_batch,
                               .learns_from =
                                   [](const StrategyConfig& config) {
                                     return mini_batch_of(config).seeds == SeedsFrom::all
                                                ? LearnsFrom::settings
                                                : LearnsFrom::cut;
                                   },
-                              .why_no_closed_forms = why_no_closed_forms};
+                              .why_no_closed_forms = why_no_forms_of_mini_batch};
 
 }  // namespace orrery

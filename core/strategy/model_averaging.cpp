@@ -43,8 +43,6 @@
 namespace orrery {
 namespace {
 
-constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of parts
-
 class ModelAveraging final : public Strategy {
  public:
   ModelAveraging(const Problem& problem, std::shared_ptr<const Subgraphs> parts)
@@ -175,7 +173,7 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
                                    problem.train.seed));
 }
 
-void require_sound(const Settings& file) {
+void require_sound_averaging(const Settings& file) {
   const bool dropped = file.is("strategy.cross_edges", "drop") || !file.has("strategy.cross_edges");
   if (!dropped && file.integer("strategy.hops", 1) != 0)
     throw ConfigError("strategy.cross_edges",
@@ -198,7 +196,7 @@ void require_sound(const Settings& file) {
                       "applies to the drawn neighbours of a batch: set strategy.batch");
 }
 
-void read(const Settings& file, StrategyConfig& config) {
+void read_averaging(const Settings& file, StrategyConfig& config) {
   config.averaging = file.choice<Averaging>(
       "strategy.averaging", {{"model", Averaging::model}, {"gradient", Averaging::gradient}},
       config.averaging);
@@ -245,8 +243,8 @@ extern const StrategyInfo kModelAveraging;
 const StrategyInfo kModelAveraging{
     .name = "model_averaging",
     .make = make_model_averaging,
-    .require_sound = require_sound,
-    .read = read,
+    .require_sound = require_sound_averaging,
+    .read = read_averaging,
     .require_possible = require_possible_fanouts,
     .parts_for = [](const StrategyConfig& config,
                     int ranks) { return config.parts > 0 ? config.parts : ranks; },

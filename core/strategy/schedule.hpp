@@ -20,6 +20,9 @@ struct StructureId {
   bool operator==(const StructureId&) const = default;
 };
 
+/// The number of the whole graph, for strategies whose other structures are numbered from 0.
+inline constexpr int kWholeGraph = -1;
+
 /// One optimiser step.
 struct TrainStep {
   StructureId structure;  ///< the structure with its features, labels and targets

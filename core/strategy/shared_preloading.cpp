@@ -38,8 +38,6 @@
 namespace orrery {
 namespace {
 
-constexpr int kWholeGraph = -1;  // as a structure; the others are numbers of batches
-
 /// A rank's structure in a batch.
 struct Preloaded {
   std::shared_ptr<const PreloadedRank> rank;
@@ -344,7 +342,7 @@ bool held_targets(const Settings& file) {
   return file.is("strategy.sampling.rule", "granndis_artifact");
 }
 
-void require_sound(const Settings& file) {
+void require_sound_preloading(const Settings& file) {
   require_number_or(file, "strategy.depth", "\"all\" or \"fit\"");
   require_number_or(file, "strategy.batches", "\"fit\"");
   const bool sampled = file.has("strategy.sampling");
@@ -373,7 +371,7 @@ void require_sound(const Settings& file) {
 }
 
 /// Settings that depend on the device memory keep their default.
-void read(const Settings& file, StrategyConfig& config) {
+void read_preloading(const Settings& file, StrategyConfig& config) {
   if (const auto depth = file.number("strategy.depth")) config.depth = static_cast<int>(*depth);
   config.batches = file.integer("strategy.batches", config.batches);
   config.split = file.choice<ServerSplit>(
@@ -399,7 +397,7 @@ int servers_of(const StrategyConfig& config, int ranks) {
                                            config.ranks_per_server));
 }
 
-std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+std::optional<std::string> inexactness_of_preloading(const StrategyConfig& config) {
   if (!config.sampling) return std::nullopt;
   return "sampling: gradients are those of each server's subgraph";
 }
@@ -422,8 +420,8 @@ const StrategyInfo kSharedPreloading{
       return std::make_unique<SharedPreloading>(problem);
     },
     .defaults = defaults,
-    .require_sound = require_sound,
-    .read = read,
+    .require_sound = require_sound_preloading,
+    .read = read_preloading,
     .parts_for = servers_of,
     .ranks_for = [](const StrategyConfig& config,
                     int parts) { return parts * config.ranks_per_server; },
@@ -433,7 +431,7 @@ const StrategyInfo kSharedPreloading{
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,
-    .inexactness = inexactness_of,
+    .inexactness = inexactness_of_preloading,
     .learns_from =
         [](const StrategyConfig& config) {
           return config.sampling || config.batches > 1 ? LearnsFrom::cut : LearnsFrom::data;

@@ -23,11 +23,12 @@
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/rank_tiles.hpp"
 
 namespace orrery {
 namespace {
 
-struct Grid {
+struct ReplicatedGrid {
   int rows = 1, columns = 1;
   int row_of(int rank) const { return rank / columns; }
   int column_of(int rank) const { return rank % columns; }
@@ -43,15 +44,10 @@ struct Grid {
   }
 };
 
-/// The structure of one rank: the tiles of its stages, of A and of Aᵀ (none where A = Aᵀ).
-struct Tiles {
-  std::vector<SparseMatrix> forward, adjoint;
-};
-
 class Spmm15dProducts final : public RowsProducts {
  public:
-  Spmm15dProducts(Runtime& rt, const PartitionedGraph& source, const Grid& grid, const Tiles& tiles,
-                  const StrategyConfig& config)
+  Spmm15dProducts(Runtime& rt, const PartitionedGraph& source, const ReplicatedGrid& grid,
+                  const RankTiles& tiles, const StrategyConfig& config)
       : RowsProducts(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
@@ -73,7 +69,7 @@ class Spmm15dProducts final : public RowsProducts {
 
  private:
   static std::vector<StagedBroadcasts::Stage> stages(const PartitionedGraph& source,
-                                                     const Grid& grid, int rank) {
+                                                     const ReplicatedGrid& grid, int rank) {
     std::vector<StagedBroadcasts::Stage> list;
     const int column = grid.column_of(rank);
     for (int k = grid.first_stage(column); k < grid.last_stage(column); ++k)
@@ -91,7 +87,7 @@ class Spmm15dProducts final : public RowsProducts {
     rt_.wait(Lane::compute, rt_.record(Lane::comm));
   }
 
-  Grid grid_;
+  ReplicatedGrid grid_;
   std::vector<LocalMatrix> tiles_, adjoint_tiles_;
   StagedBroadcasts product_;
 };
@@ -115,9 +111,9 @@ class Spmm15d final : public Strategy {
         work.add(edges.entries(), edges.bytes());
         return make_structure(std::move(edges), work.report());
       }
-      Tiles tiles{own_stages(rank, Direction::forward), source_->symmetric()
-                                                            ? std::vector<SparseMatrix>{}
-                                                            : own_stages(rank, Direction::adjoint)};
+      RankTiles tiles{own_stages(rank, Direction::forward),
+                      source_->symmetric() ? std::vector<SparseMatrix>{}
+                                           : own_stages(rank, Direction::adjoint)};
       CutWork work;
       work.add_all(tiles.forward);
       work.add_all(tiles.adjoint);
@@ -133,7 +129,7 @@ class Spmm15d final : public Strategy {
           StagedLayout{grid_.column_group(rank), grid_.row_group(rank),
                        grid_.first_stage(grid_.column_of(rank)), source_->sizes(), config_.overlap},
           model_);
-    return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, content_of<Tiles>(*structure),
+    return std::make_unique<Spmm15dProducts>(rt, *source_, grid_, content_of<RankTiles>(*structure),
                                              config_);
   }
 
@@ -164,7 +160,7 @@ class Spmm15d final : public Strategy {
 
   StrategyConfig config_;
   ModelConfig model_;
-  Grid grid_;
+  ReplicatedGrid grid_;
   std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };

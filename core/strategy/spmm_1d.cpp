@@ -31,15 +31,10 @@
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
+#include "core/strategy/structure/rank_tiles.hpp"
 
 namespace orrery {
 namespace {
-
-/// The structure of one rank: its tiles of A and of Aᵀ by the rank whose rows travel; no adjoint if
-/// A = Aᵀ.
-struct Tiles {
-  std::vector<SparseMatrix> forward, adjoint;
-};
 
 /// Row variant: the rank's rows of A. Column variant: its columns of A, which are its rows of Aᵀ,
 /// each tile transposed.
@@ -54,7 +49,7 @@ std::vector<SparseMatrix> tiles_of(const PartitionedGraph& source, int rank, Var
 
 class Spmm1dProducts final : public RowsProducts {
  public:
-  Spmm1dProducts(Runtime& rt, const PartitionedGraph& source, const Tiles& tiles,
+  Spmm1dProducts(Runtime& rt, const PartitionedGraph& source, const RankTiles& tiles,
                  const StrategyConfig& config)
       : RowsProducts(rt, source, rt.rank()),
         tiles_(load_matrices(rt, tiles.forward, config.column_tiles, "tiles")),
@@ -128,8 +123,8 @@ class Spmm1d final : public Strategy {
         return make_structure(std::move(edges), work.report());
       }
       const auto of = [&](Direction d) { return tiles_of(*source_, rank, config_.variant, d); };
-      Tiles tiles{of(Direction::forward),
-                  source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
+      RankTiles tiles{of(Direction::forward),
+                      source_->symmetric() ? std::vector<SparseMatrix>{} : of(Direction::adjoint)};
       CutWork work;
       work.add_all(tiles.forward);
       work.add_all(tiles.adjoint);
@@ -143,7 +138,8 @@ class Spmm1d final : public Strategy {
       return std::make_unique<StagedAttention>(
           rt, *source_, rt.rank(), content_of<StagedEdgeStructure>(*structure),
           StagedLayout{world, {1, rt.rank(), 1, 1}, 0, source_->sizes(), config_.overlap}, model_);
-    return std::make_unique<Spmm1dProducts>(rt, *source_, content_of<Tiles>(*structure), config_);
+    return std::make_unique<Spmm1dProducts>(rt, *source_, content_of<RankTiles>(*structure),
+                                            config_);
   }
 
   int representative(int rank) const override {
@@ -164,7 +160,7 @@ class Spmm1d final : public Strategy {
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };
 
-void require_possible_staleness(const StrategyConfig& config, const ModelConfig& model) {
+void require_possible_spmm_1d(const StrategyConfig& config, const ModelConfig& model) {
   if (weighs_edges(model) && config.variant == Variant::column)
     throw ConfigError("strategy.variant",
                       fmt::format("\"column\" never has all edges of a vertex at once, as {} "
@@ -185,14 +181,14 @@ void require_possible_staleness(const StrategyConfig& config, const ModelConfig&
         "variant \"row\"");
 }
 
-void read(const Settings& file, StrategyConfig& config) {
+void read_spmm_1d(const Settings& file, StrategyConfig& config) {
   config.variant = file.choice<Variant>(
       "strategy.variant", {{"row", Variant::row}, {"column", Variant::column}}, config.variant);
   config.staleness = file.integer("strategy.staleness", 0);
   config.skip_below = file.number("strategy.skip_below").value_or(0);
 }
 
-std::optional<std::string> inexactness_of(const StrategyConfig& config) {
+std::optional<std::string> inexactness_of_spmm_1d(const StrategyConfig& config) {
   if (config.skip_below > 0)
     return fmt::format("staleness at most {}, skipping changes below {}", config.staleness,
                        config.skip_below);
@@ -200,7 +196,7 @@ std::optional<std::string> inexactness_of(const StrategyConfig& config) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_no_closed_forms(const StrategyConfig& config) {
+std::optional<std::string> why_no_forms_of_spmm_1d(const StrategyConfig& config) {
   if (config.depends_on_values())
     return "which broadcasts strategy.skip_below skips depends on values: run it for real";
   if (config.staleness == 0) return std::nullopt;
@@ -215,8 +211,8 @@ const StrategyInfo kSpmm1d{
     .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
       return std::make_unique<Spmm1d>(problem);
     },
-    .read = read,
-    .require_possible = require_possible_staleness,
+    .read = read_spmm_1d,
+    .require_possible = require_possible_spmm_1d,
     .edge_weights = true,
     .sums_over_vertices = true,
     .carries_attention = true,
@@ -224,8 +220,8 @@ const StrategyInfo kSpmm1d{
     .period = [](const StrategyConfig& config,
                  int) { return config.skip_below > 0 ? 1 : config.staleness + 1; },
     .why_not_resumable = lost_with_stale_rows,
-    .inexactness = inexactness_of,
+    .inexactness = inexactness_of_spmm_1d,
     .closed_forms = {ClosedForm::staged_products, ClosedForm::links_1d, ClosedForm::volume_1d},
-    .why_no_closed_forms = why_no_closed_forms};
+    .why_no_closed_forms = why_no_forms_of_spmm_1d};
 
 }  // namespace orrery

@@ -24,7 +24,7 @@
 namespace orrery {
 namespace {
 
-struct Grid {
+struct SquareGrid {
   int side = 1;
   int row_of(int rank) const { return rank / side; }
   int column_of(int rank) const { return rank % side; }
@@ -100,7 +100,7 @@ class TravellingTiles {
 
 class Spmm2dProducts final : public RowsProducts {
  public:
-  Spmm2dProducts(Runtime& rt, const PartitionedGraph& source, const Grid& grid,
+  Spmm2dProducts(Runtime& rt, const PartitionedGraph& source, const SquareGrid& grid,
                  const OwnTiles& tiles, const StrategyConfig& config)
       : RowsProducts(rt, source, grid.row_of(rt.rank())),
         grid_(grid),
@@ -224,7 +224,7 @@ class Spmm2dProducts final : public RowsProducts {
     rt_.end_product();
   }
 
-  Grid grid_;
+  SquareGrid grid_;
   int i_, j_;
   const std::vector<std::int64_t>& sizes_;
   bool overlap_;
@@ -262,7 +262,7 @@ class Spmm2d final : public Strategy {
 
  private:
   StrategyConfig config_;
-  Grid grid_;
+  SquareGrid grid_;
   std::shared_ptr<const PartitionedGraph> source_;
   OncePerRank<std::shared_ptr<const Structure>> tiles_;
 };

@@ -32,7 +32,7 @@ constexpr std::size_t kShownReasons = 6;
 constexpr int kUsualQuestions = 3;
 constexpr std::int64_t kMoreBytes = std::int64_t{16} << 30;
 
-struct Options {
+struct AdviseOptions {
   std::string file, out;
   std::vector<std::string> overrides, search, vary;
   SearchLimits limits;
@@ -298,7 +298,7 @@ Json to_json(const Experiment& base, const std::vector<Variation>& variations) {
 
 /// Every answer as an experiment file: best-1.json, ..., other-1.json, ...; and all that was said as
 /// advice.json, of which orrery report makes a page; all of them or none.
-void write_files(const Options& options, const Advice& advice, const Json& told) {
+void write_files(const AdviseOptions& options, const Advice& advice, const Json& told) {
   FolderInProgress folder(options.out, true,
                           [](const fs::path&) { return std::string("it is not empty"); });
   const auto write = [&](const std::string& name, const RatedPlan& plan) {
@@ -346,7 +346,7 @@ std::vector<Question> questions_of(const std::vector<std::string>& vary,
 
 /// Refuses a key of which no value is possible, such as one that does not exist, before anything is
 /// searched.
-void require_possible(const Options& options, const std::vector<Axis>& searched,
+void require_possible(const AdviseOptions& options, const std::vector<Axis>& searched,
                       const std::vector<Question>& asked) {
   if (asked.empty()) return;
   search_space(options.file, options.overrides, searched);  // what is wrong with the file itself
@@ -395,7 +395,7 @@ std::vector<Question> usual_questions(const Experiment& base, const Advice& answ
   return questions;
 }
 
-void require_sensible(const Options& options) {
+void require_sensible(const AdviseOptions& options) {
   if (options.file == "-")
     throw ConfigError("FILE", "is read once for each plan: name a file instead of standard input");
   if (options.limits.best < 1) throw ConfigError("--best", "expected at least 1");
@@ -408,7 +408,7 @@ void require_sensible(const Options& options) {
 /// Asks the question of the file again and again, with one setting changed.
 class Adviser {
  public:
-  Adviser(const Options& options, std::vector<Axis> searched)
+  Adviser(const AdviseOptions& options, std::vector<Axis> searched)
       : options_(options), searched_(std::move(searched)) {}
 
   /// Errors    ConfigError where the file as it is cannot be searched
@@ -444,7 +444,7 @@ class Adviser {
                       fmt::format("plan {} of {}", n + 1, all)});
   }
 
-  const Options& options_;
+  const AdviseOptions& options_;
   std::vector<Axis> searched_;
   Simulator simulator_;
   DatasetCache datasets_;
@@ -469,7 +469,7 @@ std::string why_none(const Advice& answer) {
                            most->second.size(), most->second.front(), most->first);
 }
 
-void run_advise(const Options& options) {
+void run_advise(const AdviseOptions& options) {
   require_sensible(options);
   std::vector<Axis> axes;
   for (const std::string& text : options.search) axes.push_back(parse_axis(text));
@@ -499,7 +499,7 @@ void run_advise(const Options& options) {
 }  // namespace
 
 void add_advise_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AdviseOptions>();
   CLI::App* command = app.add_subcommand(
       "advise", "Find the fastest plan that fits: strategies, orders, cuts, depths, ranks");
   add_experiment_file(*command, options->file, options->overrides);

@@ -17,9 +17,9 @@ constexpr int kBuffers = 4;
 constexpr int kRounds = 3;
 
 /// The operands of one rank.
-class Bench {
+class CollectiveOperands {
  public:
-  Bench(Communicator& communicator, RankDevice& device, int ranks, std::int64_t floats)
+  CollectiveOperands(Communicator& communicator, RankDevice& device, int ranks, std::int64_t floats)
       : communicator_(communicator),
         device_(device),
         all_(world_group(ranks)),
@@ -75,7 +75,7 @@ CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device,
                                  int ranks, std::int64_t bytes, int repetitions) {
   const std::int64_t part = bytes / 4, floats = part * std::max(1, ranks - 1);
   ask_for_short_turns();  // as the lanes of a rank
-  Bench bench(communicator, device, ranks, floats);
+  CollectiveOperands bench(communicator, device, ranks, floats);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), part);
   counts[at(rank)] = 0;
   const auto rows = std::make_shared<const std::vector<std::int64_t>>(std::move(counts));

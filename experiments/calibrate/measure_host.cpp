@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kBurst = 64;  // submits behind one long operation
 
-class Bench {
+class HostTimer {
  public:
-  Bench(const HostBench& bench, RankDevice& device, Communicator& communicator)
+  HostTimer(const HostBench& bench, RankDevice& device, Communicator& communicator)
       : bench_(bench),
         device_(device),
         rt_(with(bench.threads), device, communicator),
@@ -115,7 +115,7 @@ class Bench {
 HostCosts measure_host(const HostBench& host, RankDevice& device) {
   HostCosts costs;
   ThreadWorld(1).run([&](int, Communicator& communicator) {
-    Bench bench(host, device, communicator);
+    HostTimer bench(host, device, communicator);
     std::vector<double> issues, gaps, handovers, syncs, paces, round_trips;
     for (int i = 0; i < host.repetitions; ++i) {
       bench.burst(issues, gaps);

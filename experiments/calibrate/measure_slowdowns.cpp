@@ -39,9 +39,9 @@ std::vector<double> seconds_of(const std::vector<Span>& spans) {
   return seconds;
 }
 
-class Bench {
+class KernelsBesideCopies {
  public:
-  Bench(const SlowdownBench& bench, RankDevice& device)
+  KernelsBesideCopies(const SlowdownBench& bench, RankDevice& device)
       : bench_(bench),
         kernels_(device, Lane::compute),
         copies_(device, Lane::comm),
@@ -110,12 +110,16 @@ class Bench {
 
 }  // namespace
 
-std::int64_t bytes_needed(const SlowdownBench& bench) { return Bench::kOnDevice * bench.bytes; }
+std::int64_t bytes_needed(const SlowdownBench& bench) {
+  return KernelsBesideCopies::kOnDevice * bench.bytes;
+}
 
 Slowdowns measure_slowdowns(const SlowdownBench& bench, RankDevice& device) {
-  Bench kernels(bench, device);
-  return {kernels.beside_copies_from(Bench::kPinned), kernels.beside_copies_from(Bench::kSource),
-          static_cast<double>(bench.bytes) / kernels.seconds_of_copy_from(Bench::kPinned)};
+  KernelsBesideCopies kernels(bench, device);
+  return {kernels.beside_copies_from(KernelsBesideCopies::kPinned),
+          kernels.beside_copies_from(KernelsBesideCopies::kSource),
+          static_cast<double>(bench.bytes) /
+              kernels.seconds_of_copy_from(KernelsBesideCopies::kPinned)};
 }
 
 }  // namespace orrery::calibrate

@@ -27,7 +27,7 @@ std::string entry(const std::string& name, const std::string& text) {
   const std::string indent(kNames, ' ');
   std::string out = fmt::format("  {}", name);
   bool beside = out.size() + 2 <= kNames;
-  for (const std::string& line : wrapped(text, columns() - kNames)) {
+  for (const std::string& line : wrapped_lines(text, columns() - kNames)) {
     out += beside ? std::string(kNames - std::min(kNames, out.size()), ' ') : "\n" + indent;
     out += line;
     beside = false;
@@ -37,7 +37,7 @@ std::string entry(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+std::vector<std::string> wrapped_lines(const std::string& text, std::size_t columns) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
@@ -87,7 +87,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command) {
 std::string HelpLayout::make_help(const CLI::App* command, std::string name,
                                   CLI::AppFormatMode mode) const {
   std::string out =
-      fmt::format("{}\n", fmt::join(wrapped(make_description(command), columns()), "\n"));
+      fmt::format("{}\n", fmt::join(wrapped_lines(make_description(command), columns()), "\n"));
   out += make_usage(command, std::move(name));
   const auto group = [&](const char* title, bool positional) {
     const auto options = command->get_options([&](const CLI::Option* option) {

@@ -36,6 +36,6 @@ std::vector<std::string> choices_of(const CLI::Option& option);
 std::vector<const CLI::App*> commands_of(const CLI::App& command);
 
 /// Words broken into lines of at most `columns`; line breaks of the text are kept.
-std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
+std::vector<std::string> wrapped_lines(const std::string& text, std::size_t columns);
 
 }  // namespace orrery

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct BreakdownOptions {
   std::string file, out;
   std::vector<std::string> overrides, methods;
   bool json = false;
@@ -109,7 +109,7 @@ Json to_json(const Experiment& experiment, const ExperimentStages& of) {
           {"pays", pays}};
 }
 
-void run_breakdown(const Options& options) {
+void run_breakdown(const BreakdownOptions& options) {
   tell_activities(true);
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
@@ -137,7 +137,7 @@ void run_breakdown(const Options& options) {
 }  // namespace
 
 void add_breakdown_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BreakdownOptions>();
   CLI::App* command = app.add_subcommand(
       "breakdown", "Time every stage of an experiment, and say which partitioner pays off");
   add_experiment_file(*command, options->file, options->overrides);

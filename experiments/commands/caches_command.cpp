@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CachesOptions {
   std::string file, svg;
   std::vector<std::string> overrides;
   std::vector<double> shares{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
@@ -59,7 +59,7 @@ std::int64_t rows_of(double share, std::int64_t vertices, int ranks) {
   return std::llround(share * static_cast<double>(vertices) / ranks);
 }
 
-Studied study(const Experiment& asked, DatasetCache& datasets, const Options& options) {
+Studied study(const Experiment& asked, DatasetCache& datasets, const CachesOptions& options) {
   const PreparedExperiment prepared = prepare(asked, datasets.load(asked));
   const Problem& problem = *prepared.problem;
   const auto type = prepared.experiment.resolved["strategy"]["type"].get<std::string>();
@@ -160,7 +160,7 @@ Json to_json(const Studied& of) {
           {"policies", policies}};
 }
 
-void require_sensible(const Options& options) {
+void require_sensible(const CachesOptions& options) {
   if (options.epochs < 1) throw ConfigError("--epochs", "expected at least 1");
   double before = 0;
   for (const double share : options.shares) {
@@ -171,7 +171,7 @@ void require_sensible(const Options& options) {
   }
 }
 
-void run_caches(const Options& options) {
+void run_caches(const CachesOptions& options) {
   require_sensible(options);
   tell_activities(true);
   end_on_signals();
@@ -198,7 +198,7 @@ void run_caches(const Options& options) {
 }  // namespace
 
 void add_caches_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CachesOptions>();
   CLI::App* command = app.add_subcommand(
       "caches", "Say what caches of every policy and size would save in sampled training");
   add_experiment_file(*command, options->file, options->overrides);

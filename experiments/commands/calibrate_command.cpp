@@ -22,19 +22,17 @@ namespace {
 using namespace calibrate;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateOptions {
   std::string out, kernels = "cpu";
   bool quick = false, json = false;
 };
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-std::string rate(double per_second) { return human_count(per_second) + "B/s"; }
-
 std::string table_of_prices(const Calibration& c) {
   Table table({"operation", "points", "fit error", "worst", "repeat error"});
   for (const auto& [key, t] : c.tables)
-    table.add({key, std::to_string(t.points), percent(t.table.fit_error),
-               percent(t.worst_fit_error), t.repeat_error > 0 ? percent(t.repeat_error) : "-"});
+    table.add({key, std::to_string(t.points), human_percent(t.table.fit_error, 1),
+               human_percent(t.worst_fit_error, 1),
+               t.repeat_error > 0 ? human_percent(t.repeat_error, 1) : "-"});
   return table.text(room_on(stdout));
 }
 
@@ -42,8 +40,8 @@ std::string table_of_libraries(const Calibration& c) {
   Table table({"library", "collective", "message", "copies at", "adds at", "core for TCP"});
   for (const auto& [name, l] : c.profile.libraries)
     table.add({name, human_seconds(l.collective_seconds), human_seconds(l.message_seconds),
-               rate(l.copy_bytes_per_second),
-               l.reduce_bytes_per_second > 0 ? rate(l.reduce_bytes_per_second) : "in passing",
+               human_rate(l.copy_bytes_per_second),
+               l.reduce_bytes_per_second > 0 ? human_rate(l.reduce_bytes_per_second) : "in passing",
                l.core_seconds_per_byte > 0
                    ? fmt::format("{:.3f} ns/B", 1e9 * l.core_seconds_per_byte)
                    : "-"});
@@ -73,7 +71,7 @@ void print(const Calibration& c, const Written& files) {
                times(c.gpu->slowdowns.by_link), times(c.gpu->slowdowns.by_copy));
   fmt::print("{}: {}FLOP/s dense, {} memory\n",
              c.gpu ? c.gpu->product : fmt::format("all {} cores", c.cores),
-             human_count(c.flops_per_second), rate(c.memory_bytes_per_second));
+             human_count(c.flops_per_second), human_rate(c.memory_bytes_per_second));
   fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
              files.cluster);
 }
@@ -115,7 +113,7 @@ Json to_json(const Calibration& c, const Written& files) {
   return out;
 }
 
-void run(const Options& options) {
+void run(const CalibrateOptions& options) {
   if (options.kernels != "cpu" && options.kernels != "cuda")
     throw ConfigError("--kernels",
                       fmt::format("found \"{}\"; allowed are cpu and cuda", options.kernels));
@@ -140,7 +138,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   CLI::App* command =
       app.add_subcommand("calibrate",
                          "Measure this machine or its GPU: device profile and cluster file for "

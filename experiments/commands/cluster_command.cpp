@@ -30,13 +30,11 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostColumns = 16;      // for a readable matrix
 constexpr std::size_t kMostInMatrices = 256;  // for one in JSON: 65,536 pairs
 
-struct Options {
+struct ClusterOptions {
   std::string file, svg;
   int servers = 0;
   bool json = false;
 };
-
-std::string rate(double bytes_per_second) { return human_count(bytes_per_second) + "B/s"; }
 
 std::vector<int> ranks_of_first_server(const Cluster& cluster) {
   std::vector<int> ranks;
@@ -109,7 +107,7 @@ std::string device_table(const Cluster& cluster) {
   for (const Device& d : cluster.devices)
     if (told.insert(d.type).second)
       table.add({d.type, std::to_string(count[d.type]), human_bytes(d.memory_bytes),
-                 rate(d.memory_bytes_per_second), human_count(d.flops_per_second) + "FLOP/s",
+                 human_rate(d.memory_bytes_per_second), human_count(d.flops_per_second) + "FLOP/s",
                  d.profile});
   return table.text(room_on(stdout));
 }
@@ -117,8 +115,9 @@ std::string device_table(const Cluster& cluster) {
 /// "full", "shared", or "full, 1.9 GB/s both ways" if directions slow each other down.
 std::string duplex_text(const ClusterLink& link) {
   if (link.duplex == Duplex::kShared) return "shared";
-  return directions_meet(link) ? fmt::format("full, {} both ways", rate(both_directions(link)))
-                               : "full";
+  return directions_meet(link)
+             ? fmt::format("full, {} both ways", human_rate(both_directions(link)))
+             : "full";
 }
 
 /// Links of the first server and of the network; links of one kind between the same ends share a
@@ -144,7 +143,7 @@ std::string link_table(const Cluster& cluster) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ClusterLink& link = *rows[i].second;
     table.add({link.type, std::to_string(counts[i]), rows[i].first, std::to_string(link.count),
-               rate(link.bytes_per_second), duplex_text(link),
+               human_rate(link.bytes_per_second), duplex_text(link),
                human_seconds(link.latency_seconds)});
   }
   return table.text(room_on(stdout));
@@ -169,7 +168,7 @@ std::string matrix_text(const Cluster& cluster, const std::string& title, const 
 std::string class_table(const std::vector<PairClass>& classes) {
   Table table({"pairs like", "pairs", "rate", "latency", "servers", "links on the route"});
   for (const PairClass& c : classes)
-    table.add({c.example, std::to_string(c.pairs), rate(c.bytes_per_second),
+    table.add({c.example, std::to_string(c.pairs), human_rate(c.bytes_per_second),
                human_seconds(c.latency_seconds), c.same_server ? "same" : "two", c.links});
   return table.text(room_on(stdout));
 }
@@ -177,9 +176,10 @@ std::string class_table(const std::vector<PairClass>& classes) {
 std::string storage_text(const FileStorage& storage) {
   if (!storage.has_rate()) return "";
   std::string text =
-      fmt::format("storage: a server reads at {}", rate(storage.server_bytes_per_second));
+      fmt::format("storage: a server reads at {}", human_rate(storage.server_bytes_per_second));
   if (storage.shared_bytes_per_second > 0)
-    text += fmt::format(", all servers together at {}", rate(storage.shared_bytes_per_second));
+    text +=
+        fmt::format(", all servers together at {}", human_rate(storage.shared_bytes_per_second));
   if (storage.latency_seconds > 0)
     text += fmt::format(", each read after {}", human_seconds(storage.latency_seconds));
   return text + "\n\n";
@@ -193,7 +193,7 @@ std::string host_text(const ServerHost& host) {
   if (host.memory_bytes > 0)
     parts.push_back(fmt::format("{} of main memory", human_bytes(host.memory_bytes)));
   if (host.memory_bytes_per_second > 0)
-    parts.push_back(fmt::format("which moves {}", rate(host.memory_bytes_per_second)));
+    parts.push_back(fmt::format("which moves {}", human_rate(host.memory_bytes_per_second)));
   if (host.pinned_bytes > 0)
     parts.push_back(fmt::format("{} of it pinned at most", human_bytes(host.pinned_bytes)));
   return parts.empty() ? "" : fmt::format("host of a server: {}\n\n", fmt::join(parts, ", "));
@@ -305,7 +305,7 @@ Json to_json(const Cluster& cluster) {
   return out;
 }
 
-void show(const Options& options) {
+void show(const ClusterOptions& options) {
   tell_activities(true);
   end_on_signals();
   std::optional<Activity> reading;
@@ -328,7 +328,7 @@ void show(const Options& options) {
 }  // namespace
 
 void add_cluster_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterOptions>();
   CLI::App* group =
       app.add_subcommand("cluster", "Show described clusters: servers, devices, links");
   group->require_subcommand(1);

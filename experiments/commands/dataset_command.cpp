@@ -113,8 +113,6 @@ Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
   return json;
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 void print_row(const char* what, const std::string& value) {
   fmt::print("  {:<14}{}\n", what, value);
 }
@@ -149,7 +147,8 @@ void print_labels(const Dataset& dataset, const DatasetStatistics& s) {
                         dataset.labels.multilabel ? "labels (any number per vertex)" : "classes",
                         grouped(smallest), grouped(largest), grouped(s.unlabelled)));
   if (s.homophily)
-    print_row("homophily", fmt::format("{} of the edges join equal labels", percent(*s.homophily)));
+    print_row("homophily",
+              fmt::format("{} of the edges join equal labels", human_percent(*s.homophily, 1)));
 }
 
 void print_info(const Dataset& dataset, const DatasetStatistics& s) {
@@ -180,7 +179,7 @@ void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }
 
 Dataset read(const Flags& flags) {
   const Activity reading("reading " + flags.options.path);
-  return read_dataset(flags.options.path, flags.options.format);
+  return read_dataset(flags.options.path, flags.options.format, flags.options.missing_features);
 }
 
 void info(const Flags& flags) {
@@ -549,6 +548,11 @@ void add_dataset_command(CLI::App& app, int& exit_code) {
                    "features")
       ->type_name("FILE");
   command->add_flag("--symmetric", flags->options.symmetric, "Add the reverse of every edge");
+  command
+      ->add_option("--missing-features", flags->options.missing_features,
+                   "Features of types of vertices that have none in a set of OGB: mean of their "
+                   "neighbours' (default) or zero")
+      ->check(CLI::IsMember({"mean", "zero"}));
   add_format(*command, *flags, true);
   add_output(*command, *flags);
 

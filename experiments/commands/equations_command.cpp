@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct EquationsOptions {
   std::string paper;
   bool json = false;
 };
@@ -53,7 +53,7 @@ Json to_json(const cost::Equation& equation) {
           {"results", to_json(equation.results)}};
 }
 
-void print_equations(const Options& options) {
+void print_equations(const EquationsOptions& options) {
   const std::vector<cost::Equation> list =
       options.paper.empty() ? cost::equations() : cost::equations_of(options.paper);
   if (options.json) {
@@ -79,7 +79,7 @@ void print_equations(const Options& options) {
 }  // namespace
 
 void add_equations_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EquationsOptions>();
   CLI::App* command = app.add_subcommand(
       "equations", "Print the papers' equations: source, formula, and an example that is computed");
   command->add_option("PAPER", options->paper,

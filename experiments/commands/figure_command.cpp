@@ -11,13 +11,13 @@
 namespace orrery {
 namespace {
 
-struct Options {
+struct FigureOptions {
   std::string name, out;
   double width = 0, font_size = 0;  // inches, points; 0: the figure's own
   bool list = false, all = false, json = false, redraw = false, record = false;
 };
 
-[[noreturn]] void become_figure(const Options& options) {
+[[noreturn]] void become_figure(const FigureOptions& options) {
   if (int{options.list} + int{options.all} + int{!options.name.empty()} != 1)
     throw ConfigError("figure",
                       "needs the NAME of a figure, --list or --all; for example orrery figure "
@@ -49,7 +49,7 @@ struct Options {
 }  // namespace
 
 void add_figure_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FigureOptions>();
   CLI::App* command = app.add_subcommand(
       "figure",
       "Make a figure or table of a paper: its runs, picture, and numbers beside the paper's");

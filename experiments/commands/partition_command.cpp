@@ -36,7 +36,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostParts = 65536;
 constexpr int kMostPartsOfHops = 256;
 
-struct Options {
+struct PartitionCommandOptions {
   std::string source, method, compare, out, owners, svg;
   std::vector<std::string> overrides;
   int parts = 0;
@@ -44,11 +44,11 @@ struct Options {
   bool json = false, force = false, stream = false;
 };
 
-bool is_experiment_file(const Options& options) {
+bool is_experiment_file(const PartitionCommandOptions& options) {
   return std::filesystem::path(options.source).extension() == ".json";
 }
 
-std::vector<std::string> overrides_of(const Options& options) {
+std::vector<std::string> overrides_of(const PartitionCommandOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.method.empty()) overrides.push_back("partition.method=" + options.method);
   if (options.hops) overrides.push_back(fmt::format("partition.hops={}", *options.hops));
@@ -56,7 +56,7 @@ std::vector<std::string> overrides_of(const Options& options) {
 }
 
 /// An experiment file, or a data set by path or name.
-Experiment experiment_of(const Options& options) {
+Experiment experiment_of(const PartitionCommandOptions& options) {
   if (is_experiment_file(options)) {
     const auto experiments = load_experiments(options.source, overrides_of(options));
     if (!experiments.front().label.empty())
@@ -76,7 +76,8 @@ Experiment experiment_of(const Options& options) {
 
 /// The experiment with every strategy that computes the same as one rank and can train its model;
 /// its own strategy is unchanged.
-std::vector<Experiment> with_every_strategy(const Options& options, const Experiment& own) {
+std::vector<Experiment> with_every_strategy(const PartitionCommandOptions& options,
+                                            const Experiment& own) {
   std::vector<Experiment> experiments;
   for (const std::string type :
        {"full_graph", "spmm_1d", "spmm_15d", "spmm_2d", "model_averaging"}) {
@@ -99,7 +100,7 @@ std::vector<Experiment> with_every_strategy(const Options& options, const Experi
 }
 
 /// Opens or loads what the options name.
-PartitionSource source_of(const Options& options, const Experiment& experiment) {
+PartitionSource source_of(const PartitionCommandOptions& options, const Experiment& experiment) {
   if (experiment.inductive && (options.stream || is_edge_file(options.source)))
     throw ConfigError("dataset.inductive",
                       "finding the edges among training vertices needs a data set in memory: "
@@ -117,7 +118,7 @@ std::int64_t memory_here() {
 }
 
 /// --parts, or what the experiment's strategy needs, or what follows from devices and data.
-NumberOfParts choose_parts(const Options& options, const Experiment& experiment,
+NumberOfParts choose_parts(const PartitionCommandOptions& options, const Experiment& experiment,
                            const PartitionSource& source) {
   if (options.parts > 0) return {options.parts, "--parts"};
   if (is_experiment_file(options)) return parts_of(experiment, source.data_bytes());
@@ -159,6 +160,8 @@ Measured cut_and_measure(const PartitionSource& source, const Measurement& asked
   report.before = cut.before;
   report.after = cut.after;
   report.training_balance = source.training_balance(cut.partition);
+  if (const auto data = source.in_memory())
+    report.type_balances = type_balances(cut.partition, data->typed.get());
   activity.reset();
   activity.emplace(fmt::format("counting what strategies receive over the cut of {}", how.method));
   report.volumes = strategy_volumes(asked.strategies, source.in_memory(), cut.partition);
@@ -171,8 +174,8 @@ void write_owners(const std::string& path, const Partition& partition) {
   write_file(path, text);
 }
 
-int compare_all(const Options& options, const PartitionSource& source, const Measurement& asked,
-                int parts, PartitionOptions how) {
+int compare_all(const PartitionCommandOptions& options, const PartitionSource& source,
+                const Measurement& asked, int parts, PartitionOptions how) {
   std::vector<CutReport> reports;
   Json rows = Json::array();
   for (const std::string& method : compared_methods()) {
@@ -198,7 +201,7 @@ int compare_all(const Options& options, const PartitionSource& source, const Mea
   return 0;
 }
 
-void require_sensible(const Options& options) {
+void require_sensible(const PartitionCommandOptions& options) {
   const bool comparing = !options.compare.empty();
   if (comparing && !options.method.empty())
     throw ConfigError("--compare", "and --method exclude each other");
@@ -215,8 +218,8 @@ struct Written {
   std::int64_t bytes = 0, peak_resident_bytes = 0;
 };
 
-Written write_all(PartitionSource& source, const Partition& partition, const Options& options,
-                  const PartitionOptions& how) {
+Written write_all(PartitionSource& source, const Partition& partition,
+                  const PartitionCommandOptions& options, const PartitionOptions& how) {
   reset_peak();
   const Activity activity("writing the parts");
   const auto begin = std::chrono::steady_clock::now();
@@ -231,7 +234,7 @@ Written write_all(PartitionSource& source, const Partition& partition, const Opt
   return written;
 }
 
-int run_partition(const Options& options) {
+int run_partition(const PartitionCommandOptions& options) {
   require_sensible(options);
   tell_activities(true);
   end_on_signals();
@@ -292,7 +295,7 @@ int run_partition(const Options& options) {
 }  // namespace
 
 void add_partition_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PartitionCommandOptions>();
   CLI::App* command = app.add_subcommand(
       "partition", "Cut a graph into parts, say how good the cut is, write the parts");
   command

@@ -31,6 +31,11 @@ std::int64_t sum_of(const std::vector<std::int64_t>& rows) {
   return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 }
 
+double over_mean(const std::vector<std::int64_t>& of_parts) {
+  return static_cast<double>(most_of(of_parts)) * static_cast<double>(of_parts.size()) /
+         static_cast<double>(sum_of(of_parts));
+}
+
 Json volumes_json(const std::vector<StrategyVolume>& volumes) {
   Json list = Json::array();
   for (const StrategyVolume& v : volumes) {
@@ -64,10 +69,22 @@ std::optional<double> training_balance(const Partition& partition,
   std::vector<std::int64_t> training(static_cast<std::size_t>(partition.parts));
   for (std::size_t v = 0; v < split.size(); ++v)
     if (split[v] == Split::train) ++training[at(partition.owner[v])];
-  const auto all = std::accumulate(training.begin(), training.end(), std::int64_t{0});
-  if (all == 0) return std::nullopt;
-  return static_cast<double>(*std::max_element(training.begin(), training.end())) *
-         partition.parts / static_cast<double>(all);
+  if (sum_of(training) == 0) return std::nullopt;
+  return over_mean(training);
+}
+
+std::vector<std::pair<std::string, double>> type_balances(const Partition& partition,
+                                                          const TypedGraph* typed) {
+  std::vector<std::pair<std::string, double>> balances;
+  if (typed == nullptr) return balances;
+  for (const VertexType& type : typed->types) {
+    if (type.count == 0) continue;
+    std::vector<std::int64_t> of_type(static_cast<std::size_t>(partition.parts));
+    for (std::int64_t v = type.first; v < type.first + type.count; ++v)
+      ++of_type[at(partition.owner[at(v)])];
+    balances.emplace_back(type.name, over_mean(of_type));
+  }
+  return balances;
 }
 
 Json to_json(const CutReport& r) {
@@ -77,6 +94,8 @@ Json to_json(const CutReport& r) {
   const auto sizes = [](const std::optional<ClusterSizes>& c) {
     return c ? Json{{"mean", c->mean}, {"deviation", c->deviation}, {"single", c->single}} : Json();
   };
+  Json types;
+  for (const auto& [type, balance] : r.type_balances) types[type] = balance;
   return {{"schema_version", kSchemaVersion},
           {"method", r.method},
           {"parts", r.parts},
@@ -85,6 +104,7 @@ Json to_json(const CutReport& r) {
           {"balance", r.metrics.vertex_balance},
           {"edge_balance", r.metrics.edge_balance},
           {"training_balance", r.training_balance ? Json(*r.training_balance) : Json()},
+          {"type_balances", types},
           {"halo_rows", r.metrics.halo_rows.front()},
           {"halo_rows_by_hop", r.metrics.halo_rows},
           {"communication", volumes_json(r.volumes)},
@@ -108,6 +128,9 @@ std::string describe(const CutReport& r) {
   if (r.training_balance)
     text += fmt::format("  balance of training {:.3f}   the same, in training vertices\n",
                         *r.training_balance);
+  for (const auto& [type, balance] : r.type_balances)
+    text += fmt::format("  balance of type     {:.3f}   the same, in vertices of type {}\n",
+                        balance, type);
   for (std::size_t hop = 0; hop < m.halo_rows.size(); ++hop)
     text += fmt::format(
         "  halo rows, hop {}    {} at most, {} in all parts: distinct vertices of other parts\n",

@@ -18,6 +18,7 @@ struct CutReport {
   int parts = 1;
   CutMetrics metrics;
   std::optional<double> training_balance;  ///< largest number of training vertices of a part / mean
+  std::vector<std::pair<std::string, double>> type_balances;  ///< the same of each vertex type
   double seconds = 0, edges_per_second = 0;
   std::int64_t peak_resident_bytes = 0;  ///< peak of the process since reset_peak(), or its start
   std::optional<ClusterSizes> before, after;
@@ -30,6 +31,10 @@ std::int64_t peak_resident_bytes();
 
 /// Largest number of training vertices of a part / mean; nothing without a split.
 std::optional<double> training_balance(const Partition& partition, const std::vector<Split>& split);
+
+/// For each type of vertices, its largest number in a part / mean; empty without types.
+std::vector<std::pair<std::string, double>> type_balances(const Partition& partition,
+                                                          const TypedGraph* typed);
 
 nlohmann::ordered_json to_json(const CutReport& report);
 

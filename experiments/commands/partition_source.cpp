@@ -63,7 +63,7 @@ PartitionSource PartitionSource::edges_of(const std::filesystem::path& file) {
 const std::string& PartitionSource::name() const { return data_ ? data_->name : streamed_.name; }
 
 StreamCut PartitionSource::cut(int parts, const PartitionOptions& how) const {
-  if (!streams()) return cut_graph(*data_->graph, parts, how, data_->split);
+  if (!streams()) return cut_dataset(*data_, parts, how);
   if (!takes_vertex_stream(how.method)) return cut_stream(*edges_, parts, how);
   const TemporaryFolder scratch("cut");
   const std::int64_t vertices = count_edges(*edges_).vertices();

@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PlanOptions {
   std::string file;
   std::vector<std::string> overrides;
   bool json = false;
@@ -344,7 +344,7 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
                      room_on(stdout)));
 }
 
-Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& options) {
+Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions& options) {
   const PreparedExperiment prepared = prepare(asked, datasets.load(asked));
   const Programs programs = record_checked(prepared);
   const int ranks = prepared.problem->ranks();
@@ -362,7 +362,7 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const Options& op
   return result;
 }
 
-void run_plan(const Options& options) {
+void run_plan(const PlanOptions& options) {
   tell_activities(true);
   end_on_signals();
   DatasetCache datasets;
@@ -379,7 +379,7 @@ void run_plan(const Options& options) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   CLI::App* command = app.add_subcommand(
       "plan", "Count operations, FLOP, bytes and memory of an experiment, and say whether it fits");
   add_experiment_file(*command, options->file, options->overrides);

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct TraceCommandOptions {
   std::string file, out, format = "chakra", collectives = "messages";
   std::vector<std::string> overrides;
   int epoch = -1;
@@ -51,7 +51,7 @@ std::string file_name(const std::string& experiment) {
   return name.empty() ? "trace" : name;
 }
 
-std::int64_t write_trace(const sim::ExecutionTrace& trace, const Options& options,
+std::int64_t write_trace(const sim::ExecutionTrace& trace, const TraceCommandOptions& options,
                          const fs::path& folder, const std::string& name) {
   if (options.format == "chakra") return sim::write_chakra(trace, folder, name);
   const std::string text = sim::goal_text(trace);
@@ -59,7 +59,7 @@ std::int64_t write_trace(const sim::ExecutionTrace& trace, const Options& option
   return static_cast<std::int64_t>(text.size());
 }
 
-void run_trace(const Options& options) {
+void run_trace(const TraceCommandOptions& options) {
   tell_activities(true);
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
@@ -122,7 +122,7 @@ void run_trace(const Options& options) {
 }  // namespace
 
 void add_trace_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceCommandOptions>();
   CLI::App* command = app.add_subcommand(
       "trace",
       "Write an epoch of a simulated experiment for ASTRA-sim (Chakra) or LogGOPSim (GOAL)");

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files, overrides;
   std::string out;
   bool json = false, quiet = false;
@@ -41,7 +41,7 @@ struct Options {
 /// Runs the three sides of experiments, keeping data sets and the simulator.
 class Validator {
  public:
-  Validator(fs::path out, const Options& options)
+  Validator(fs::path out, const ValidateOptions& options)
       : out_(std::move(out)), options_(options), runner_({.quiet = true}, job_) {}
 
   ValidationRow row(const Experiment& experiment, const std::string& file) {
@@ -159,7 +159,7 @@ class Validator {
   }
 
   fs::path out_;
-  const Options& options_;
+  const ValidateOptions& options_;
   Job job_;
   Runner runner_;
   std::map<std::string, NetclusterLinks> links_;
@@ -177,7 +177,7 @@ struct Validated {
   std::vector<Failure> failures;
 };
 
-Validated validate_all(Validator& validator, const Options& options) {
+Validated validate_all(Validator& validator, const ValidateOptions& options) {
   std::vector<std::pair<std::string, std::vector<Experiment>>> files;
   for (const std::string& file : options.files)
     files.emplace_back(fs::path(file).stem().string(), load_experiments(file, options.overrides));
@@ -200,7 +200,7 @@ Validated validate_all(Validator& validator, const Options& options) {
 }
 
 /// The exit code: 1 if an experiment failed.
-int run_validate(const Options& options) {
+int run_validate(const ValidateOptions& options) {
   const fs::path out =
       options.out.empty() ? default_result_folder("validate") : fs::path(options.out);
   tell_activities(!options.quiet);
@@ -226,7 +226,7 @@ int run_validate(const Options& options) {
 }  // namespace
 
 void add_validate_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = app.add_subcommand(
       "validate", "Compare real, simulated and modelled times of the same experiments");
   command->add_option("FILE", options->files, "Experiment files with backend threads or mpi")

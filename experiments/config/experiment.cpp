@@ -164,6 +164,7 @@ DatasetOptions dataset_options(const Json& d, std::uint64_t seed) {
     o.symmetric = d["symmetric"];
     o.random_split = d["split"] == "random";
     o.train_on_rest = d["split"] == "train_on_rest";
+    o.missing_features = d.value("missing_features", std::string());
     set_features(o, d);
     return o;
   }
@@ -519,6 +520,7 @@ ModelConfig model_config(const Json& m) {
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   model.bases = m.value("bases", 0);
+  model.blocks = m.value("blocks", 0);
   if (m.contains("heads")) {
     model.heads = m["heads"];
     model.output_heads = m["output_heads"];
@@ -643,7 +645,8 @@ void set_algorithm(Experiment& e, const Json& p) {
                                                             {"edges", Constraint::edges},
                                                             {"training", Constraint::training},
                                                             {"validation", Constraint::validation},
-                                                            {"test", Constraint::test}}));
+                                                            {"test", Constraint::test},
+                                                            {"types", Constraint::types}}));
   }
   if (p.contains("balance"))
     for (double* balance :

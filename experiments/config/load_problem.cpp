@@ -164,7 +164,7 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
         fmt::format("cutting into {} parts by {}", parts, experiment.partition.method));
     if (experiment.strategy.cross_edges == CrossEdges::as_cut)
       return cut_into_fragments(*data.data->graph, parts, experiment.partition);
-    return partition_graph(*data.data->graph, parts, experiment.partition, data.data->split);
+    return cut_dataset(*data.data, parts, experiment.partition).partition;
   }
   const auto there = static_cast<int>(data.stored->sizes().size());
   if (there != parts)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
 
 namespace orrery {
@@ -15,8 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string costliest_kind(const Json& result) {
   const Json& kinds = result["compute_by_kind"];
@@ -29,7 +28,7 @@ std::string costliest_kind(const Json& result) {
       name = kind;
     }
   }
-  return total > 0 ? fmt::format("; {} is {} of it", name, percent(most / total)) : "";
+  return total > 0 ? fmt::format("; {} is {} of it", name, human_percent(most / total)) : "";
 }
 
 /// The words for a part that limits a run.
@@ -45,7 +44,7 @@ std::string busiest_link(const Json& result) {
     if (busiest == nullptr || link["utilisation"] > (*busiest)["utilisation"]) busiest = &link;
   if (busiest == nullptr) return "";
   return fmt::format("; busiest link {} at {}", (*busiest)["name"].get<std::string>(),
-                     percent((*busiest)["utilisation"]));
+                     human_percent((*busiest)["utilisation"]));
 }
 
 std::string beside(const Json& result) {
@@ -63,7 +62,7 @@ std::string beside(const Json& result) {
     double peak = 0;
     for (const Json& bytes : result["peak_bytes"]) peak = std::max(peak, bytes.get<double>());
     const double full = peak / result["device_bytes"].get<double>();
-    if (full > kNearCapacity) notes += fmt::format("; memory is {} full", percent(full));
+    if (full > kNearCapacity) notes += fmt::format("; memory is {} full", human_percent(full));
   }
   return notes;
 }
@@ -91,7 +90,8 @@ Json limited_by(const Json& result) {
     const double seconds = parts[p.key];
     if (p.communication) {
       communication += seconds;
-      if (seconds > 0) kinds.push_back(fmt::format("{} {}", p.words, percent(seconds / total)));
+      if (seconds > 0)
+        kinds.push_back(fmt::format("{} {}", p.words, human_percent(seconds / total)));
     } else if (seconds > largest) {
       largest = seconds;
       part = &p;
@@ -101,14 +101,14 @@ Json limited_by(const Json& result) {
     return {{"part", "communication"},
             {"share", communication / total},
             {"sentence", fmt::format("exposed communication, {} of the epoch ({}){}{}",
-                                     percent(communication / total), fmt::join(kinds, ", "),
+                                     human_percent(communication / total), fmt::join(kinds, ", "),
                                      busiest_link(result), beside(result))}};
   const bool computes = part->seconds == &Breakdown::compute;
-  return {
-      {"part", part->key},
-      {"share", largest / total},
-      {"sentence", fmt::format("{}, {} of the epoch{}{}", words_of(*part), percent(largest / total),
-                               computes ? costliest_kind(result) : "", beside(result))}};
+  return {{"part", part->key},
+          {"share", largest / total},
+          {"sentence",
+           fmt::format("{}, {} of the epoch{}{}", words_of(*part), human_percent(largest / total),
+                       computes ? costliest_kind(result) : "", beside(result))}};
 }
 
 }  // namespace orrery

@@ -17,14 +17,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct StarveOptions {
   std::string file;
   std::vector<std::string> overrides;
   int epochs = 3;
   bool now = false, json = false;
 };
 
-void run_starve(const Options& options) {
+void run_starve(const StarveOptions& options) {
   tell_activities(true);
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
@@ -45,7 +45,7 @@ void run_starve(const Options& options) {
 }  // namespace
 
 void add_starve_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StarveOptions>();
   CLI::App* command = app.add_subcommand("starve",
                                          "Say which stage keeps the trainers of sampled training "
                                          "waiting, and which settings would be enough");

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
 std::string capacities_text(const StagesAhead& ahead) {
   return fmt::format("{}, {}, {}", ahead.sample, ahead.fetch, ahead.load);
 }
@@ -39,7 +37,7 @@ void print_stages(const StarveStudy& study) {
     std::vector<std::string> row{std::string(name_of(static_cast<BatchStage>(s))), capacity[s]};
     const auto add = [&](const StageTimes& times) {
       row.push_back(human_seconds(times.busy[s]));
-      row.push_back(percent(times.waited[s] / times.seconds));
+      row.push_back(human_percent(times.waited[s] / times.seconds));
     };
     add(batch);
     if (study.forecast) add(study.forecast->batch);
@@ -59,19 +57,19 @@ std::string verdict(const StarveStudy& study) {
       study.cores > 0 ? fmt::format("; it has {}", study.cores) : "");
   if (limit == BatchStage::train)
     return fmt::format("training limits: the trainer waits {} of the time for batches; {}",
-                       percent(study.now.waiting()), cores);
+                       human_percent(study.now.waiting()), cores);
   return fmt::format(
       "{} limits: the trainer waits {} of the time for batches, {} for this stage; "
       "{}",
-      name_of(limit), percent(study.now.waiting()),
-      percent(batch.waited[static_cast<std::size_t>(limit)] / batch.seconds), cores);
+      name_of(limit), human_percent(study.now.waiting()),
+      human_percent(batch.waited[static_cast<std::size_t>(limit)] / batch.seconds), cores);
 }
 
 void print_tried(const StarveStudy& study) {
   Table capacities({"sample, fetch, load ahead", "epoch", "waits", "limits"}, 1);
   for (const Fed& fed : study.capacities)
     capacities.add({capacities_text(fed.ahead), human_seconds(fed.epoch_seconds),
-                    percent(fed.waiting()), std::string(name_of(fed.batch.limit()))});
+                    human_percent(fed.waiting()), std::string(name_of(fed.batch.limit()))});
   fmt::print("\nwith other capacities, simulated\n{}", capacities.text(room_on(stdout)));
   fmt::print("{}",
              wrapped(fmt::format("enough: {}\n",
@@ -80,7 +78,7 @@ void print_tried(const StarveStudy& study) {
   if (study.caches.empty()) return;
   Table caches({"cache of each rank", "epoch", "waits", "limits"}, 1);
   for (const Fed& fed : study.caches)
-    caches.add({cache_text(fed), human_seconds(fed.epoch_seconds), percent(fed.waiting()),
+    caches.add({cache_text(fed), human_seconds(fed.epoch_seconds), human_percent(fed.waiting()),
                 std::string(name_of(fed.batch.limit()))});
   fmt::print("\nwith other caches, simulated\n{}", caches.text(room_on(stdout)));
   fmt::print("enough: {}\n", cache_text(study.caches[study.enough_cache]));

@@ -7,7 +7,7 @@
 namespace orrery::sim {
 namespace {
 
-int at(const std::vector<int>& list, int i) { return list[orrery::at(i)]; }
+int entry(const std::vector<int>& list, int i) { return list[at(i)]; }
 
 }  // namespace
 
@@ -36,15 +36,15 @@ void extend_along(Tree& tree, const Ring& ring, int first) {
 Tree binomial_tree(const std::vector<int>& members) {
   Tree tree;
   for (int v = 1; v < static_cast<int>(members.size()); ++v)
-    tree.push_back({at(members, v & (v - 1)), at(members, v)});
+    tree.push_back({entry(members, v & (v - 1)), entry(members, v)});
   return tree;
 }
 
 Tree binary_tree(const std::vector<int>& members, bool other) {
   const int n = static_cast<int>(members.size());
   const auto member = [&](int v) {
-    if (!other) return at(members, v);
-    return at(members, n % 2 == 0 ? n - 1 - v : (v + 1) % n);
+    if (!other) return entry(members, v);
+    return entry(members, n % 2 == 0 ? n - 1 - v : (v + 1) % n);
   };
   int top = 1;
   while (top < n) top *= 2;
@@ -59,9 +59,9 @@ Tree binary_tree(const std::vector<int>& members, bool other) {
 
 Tree server_tree(const Layout& layout, int channel, int root, const std::vector<int>& heads,
                  bool chained) {
-  const int home = at(layout.server_of, root), servers = layout.server_count();
+  const int home = entry(layout.server_of, root), servers = layout.server_count();
   std::vector<int> order;
-  for (int k = 0; k < servers; ++k) order.push_back(at(heads, (home + k) % servers));
+  for (int k = 0; k < servers; ++k) order.push_back(entry(heads, (home + k) % servers));
   Tree tree;
   tree.reserve(static_cast<std::size_t>(layout.ranks));
   extend_along(tree, layout.ring_of(home, channel), root);
@@ -69,7 +69,7 @@ Tree server_tree(const Layout& layout, int channel, int root, const std::vector<
   tree.insert(tree.end(), across.begin(), across.end());
   for (int k = 1; k < servers; ++k) {
     const int server = (home + k) % servers;
-    extend_along(tree, layout.ring_of(server, channel), at(heads, server));
+    extend_along(tree, layout.ring_of(server, channel), entry(heads, server));
   }
   return tree;
 }

@@ -13,7 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(RemovedIfInterrupted, GoesWithAnInterruptedProcessAndTakesTheFoldersMadeForIt) {
-  const fs::path root = fs::path(testing::TempDir()) / ("unfinished-" + std::to_string(::getpid()));
+  const fs::path root =
+      fs::path(::testing::TempDir()) / ("unfinished-" + std::to_string(::getpid()));
   fs::create_directories(root);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -35,7 +36,7 @@ TEST(RemovedIfInterrupted, GoesWithAnInterruptedProcessAndTakesTheFoldersMadeFor
 }
 
 TEST(RemovedIfInterrupted, LeavesAFolderThatHoldsSomethingElse) {
-  const fs::path root = fs::path(testing::TempDir()) / ("beside-" + std::to_string(::getpid()));
+  const fs::path root = fs::path(::testing::TempDir()) / ("beside-" + std::to_string(::getpid()));
   const pid_t child = ::fork();
   if (child == 0) {
     const RemovedIfInterrupted half(root / "half");

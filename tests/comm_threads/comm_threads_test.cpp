@@ -7,16 +7,13 @@
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "tests/comm_threads/threads.hpp"
 #include "tests/support/collectives.hpp"
 
 namespace orrery {
 namespace {
 
 using testing::Rank;
-
-testing::Ranks threads(int count) {
-  return {count, [count](const auto& body) { ThreadWorld(count).run(body); }};
-}
 
 class Collectives : public ::testing::TestWithParam<std::tuple<testing::CollectiveCase, int>> {};
 

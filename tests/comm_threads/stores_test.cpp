@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/runtime/summary.hpp"
+#include "tests/comm_threads/threads.hpp"
 #include "tests/support/busy_kernels.hpp"
 #include "tests/support/stores.hpp"
 
@@ -18,10 +19,6 @@ namespace {
 
 using testing::HostRank;
 using testing::rows;
-
-testing::Ranks threads(int count) {
-  return {count, [count](const auto& body) { ThreadWorld(count).run(body); }};
-}
 
 class Stores : public ::testing::TestWithParam<std::tuple<testing::CollectiveCase, int>> {};
 

@@ -47,11 +47,11 @@ Problem problem_of(const StrategyConfig& strategy, int ranks) {
   return problem;
 }
 
-struct Case {
+struct GraphCase {
   testing::NamedStrategy strategy;
   int ranks;
 };
-class GraphsOf : public ::testing::TestWithParam<Case> {};
+class GraphsOf : public ::testing::TestWithParam<GraphCase> {};
 
 TEST_P(GraphsOf, GiveTheBitsOfOperationsOneByOne) {
   const Problem problem = problem_of(GetParam().strategy.config, GetParam().ranks);
@@ -65,8 +65,8 @@ TEST_P(GraphsOf, GiveTheBitsOfOperationsOneByOne) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> list;
+std::vector<GraphCase> graph_cases() {
+  std::vector<GraphCase> list;
   for (const auto& some : {testing::all_strategies(), testing::local_model_strategies(),
                            testing::inexact_strategies()})
     for (const auto& each : some) {
@@ -77,7 +77,7 @@ std::vector<Case> cases() {
     }
   return list;
 }
-INSTANTIATE_TEST_SUITE_P(All, GraphsOf, ::testing::ValuesIn(cases()), [](const auto& each) {
+INSTANTIATE_TEST_SUITE_P(All, GraphsOf, ::testing::ValuesIn(graph_cases()), [](const auto& each) {
   return each.param.strategy.name + "On" + std::to_string(each.param.ranks);
 });
 

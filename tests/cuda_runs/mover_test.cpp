@@ -40,9 +40,9 @@ class Floats {
   std::size_t count_ = 0;
 };
 
-class Mover : public ::testing::Test {
+class StreamMoverTest : public ::testing::Test {
  protected:
-  Mover() : device_(options()) {
+  StreamMoverTest() : device_(options()) {
     OrreryStream* stream = nullptr;
     cuda::require(cuda::api().stream_open(device_.handle(), &stream), "stream_open");
     stream_.reset(stream);
@@ -58,7 +58,7 @@ class Mover : public ::testing::Test {
   cuda::Handle<OrreryStream> stream_{nullptr, cuda::api().stream_close};
 };
 
-TEST_F(Mover, SumsInTheOrderOfTheRanksAlsoIntoOneOfTheOperands) {
+TEST_F(StreamMoverTest, SumsInTheOrderOfTheRanksAlsoIntoOneOfTheOperands) {
   // 2^24 + 1 + 1 is 2^24 in this order, and 2^24 + 2 in another.
   const Floats a(device_, {16777216, 1}), b(device_, {1, 2}), c(device_, {1, 4});
   cuda::StreamMover mover(device_, stream_.get());
@@ -72,7 +72,7 @@ TEST_F(Mover, SumsInTheOrderOfTheRanksAlsoIntoOneOfTheOperands) {
   EXPECT_EQ(c.values(), (std::vector<float>{1, 4}));
 }
 
-TEST_F(Mover, SumsAndExchangesWhatIsLongerThanAPiece) {
+TEST_F(StreamMoverTest, SumsAndExchangesWhatIsLongerThanAPiece) {
   std::vector<float> x(2'500'001), y(x.size()), sum(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = static_cast<float>(i % 1000);

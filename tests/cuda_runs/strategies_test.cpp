@@ -11,12 +11,12 @@ using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
 
-struct Case {
+struct GpuCase {
   testing::NamedStrategy strategy;
   int ranks;
 };
 
-class OnGpu : public ::testing::TestWithParam<Case> {
+class OnGpu : public ::testing::TestWithParam<GpuCase> {
  protected:
   static void expect_same_as_on_cpu(const ModelConfig& model, bool symmetric) {
     Problem problem = make_problem(random_dataset(101, 700, 24, 5, symmetric), GetParam().ranks,
@@ -69,8 +69,8 @@ TEST_P(OnGpu, SageWithBatchNormLearnsTheSame) {
   expect_same_as_on_cpu(model, false);
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> list;
+std::vector<GpuCase> gpu_cases() {
+  std::vector<GpuCase> list;
   const auto add = [&](const std::vector<testing::NamedStrategy>& strategies,
                        std::initializer_list<int> worlds) {
     for (const auto& strategy : strategies)
@@ -87,7 +87,7 @@ std::vector<Case> cases() {
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OnGpu, ::testing::ValuesIn(cases()), [](const auto& each) {
+INSTANTIATE_TEST_SUITE_P(All, OnGpu, ::testing::ValuesIn(gpu_cases()), [](const auto& each) {
   return each.param.strategy.name + "On" + std::to_string(each.param.ranks);
 });
 

@@ -47,7 +47,7 @@ TEST(FolderInput, ComesBackAsItWasPacked) {
 }
 
 TEST(FolderInput, NamesStayInTheFolder) {
-  for (const char* name : {"../x", "/etc/x", "a/b/c", "a/../../x", "", "a b"})
+  for (const char* name : {"../x", "/etc/x", "a/b/c/d/e", "a/../../x", "", "a b"})
     EXPECT_TRUE(unpack(pack({{name, "x"}})).empty()) << name;
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t kMostFiles = 64;
 
 bool plain(std::string_view name) {
   return !name.empty() && name.size() < 64 && name.front() != '/' && name.back() != '/' &&
-         name.find("..") == std::string_view::npos && std::ranges::count(name, '/') <= 1 &&
+         name.find("..") == std::string_view::npos && std::ranges::count(name, '/') <= 3 &&
          std::ranges::all_of(name, [](unsigned char c) {
            return std::isalnum(c) != 0 || std::strchr("._-/", c) != nullptr;
          });

@@ -9,7 +9,7 @@
 
 namespace orrery::fuzz {
 
-using Files = std::vector<std::pair<std::string, std::string>>;  ///< name (or folder/name), bytes
+using Files = std::vector<std::pair<std::string, std::string>>;  ///< path in a folder, bytes
 
 /// The files of an input, at most 64. Names that would leave the folder are passed over.
 Files unpack(std::string_view input);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -16,17 +15,13 @@
 #include "core/inference/held_rows.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "tests/fuzz/disagree.hpp"
 #include "tests/fuzz/folder_input.hpp"
 #include "tests/fuzz/small_set.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace orrery::fuzz {
 namespace {
-
-/// Two readers of one format disagree: a fault, though none of them crashed.
-[[noreturn]] void disagree(const std::string& about) {
-  throw std::logic_error("two readers disagree about " + about);
-}
 
 template <class T>
 void read_elements(const std::string& path, const NpyArray& array) {
@@ -178,8 +173,12 @@ std::vector<std::string> folder_seeds() {
 }
 
 void read_ogb(std::string_view input) {
-  scratch().fill(unpack(input));
-  read_dataset(scratch().path().string(), "ogb");
+  const Files files = unpack(input);
+  scratch().fill(files);
+  const std::string zero = has(find(files, "options"), "zero") ? "zero" : "";
+  const Dataset data = read_dataset(scratch().path().string(), "ogb", zero);
+  read_rows(data.features.get());
+  if (data.typed && union_of(*data.typed) != *data.graph) disagree("the edges of the relations");
 }
 
 std::vector<std::string> ogb_seeds() {
@@ -191,7 +190,26 @@ std::vector<std::string> ogb_seeds() {
                 {"split/train.csv", "0\n"},
                 {"split/valid.csv", "1\n"},
                 {"split/test.csv", "2\n"}}),
-          pack({{"edge.csv", "0,1\n1,0\n"}, {"node-label.csv", "0,1\n1,1\n"}})};
+          pack({{"edge.csv", "0,1\n1,0\n"}, {"node-label.csv", "0,1\n1,1\n"}}),
+          pack({{"raw/num-node-dict.csv", "author,institution,paper\n2,2,3\n"},
+                {"raw/triplet-type-list.csv",
+                 "author,affiliated_with,institution\nauthor,writes,paper\npaper,cites,paper\n"},
+                {"raw/relations/author___affiliated_with___institution/edge.csv", "0,0\n1,1\n"},
+                {"raw/relations/author___writes___paper/edge.csv", "0,0\n1,1\n1,2\n"},
+                {"raw/relations/author___writes___paper/num-edge-list.csv", "3\n"},
+                {"raw/relations/paper___cites___paper/edge.csv", "1,0\n2,1\n"},
+                {"raw/node-feat/paper/node-feat.csv", "0.5,-1\n1e-3,2\n3,4\n"},
+                {"raw/nodetype-has-label.csv", "author,institution,paper\nFalse,False,True\n"},
+                {"raw/node-label/paper/node-label.csv", "0\n1\nnan\n"},
+                {"split/time/nodetype-has-split.csv", "author,paper\nFalse,True\n"},
+                {"split/time/paper/train.csv", "0\n"},
+                {"split/time/paper/valid.csv", "1\n"},
+                {"split/time/paper/test.csv", "2\n"}}),
+          pack({{"num-node-dict.csv", "a,b\n2,1\n"},
+                {"triplet-type-list.csv", "a,to,b\n"},
+                {"relations/a___to___b/edge.csv", "0,0\n"},
+                {"node-feat/b/node-feat.csv", "1\n"},
+                {"options", "zero"}})};
 }
 
 /// One file in a format.
@@ -278,7 +296,8 @@ std::vector<Target> graph_targets() {
       {"ogb",
        read_ogb,
        ogb_seeds,
-       {"nan", "-1", "@@@@ raw/edge.csv.gz\n", "@@@@ raw/", "\x1f\x8b\x08"}},
+       {"nan", "-1", "@@@@ raw/edge.csv.gz\n", "@@@@ raw/", "\x1f\x8b\x08", "True", "False",
+        "author", "institution", "paper", "___", "@@@@ raw/relations/", "1000000", "zero"}},
       {"snap",
        [](std::string_view in) { read_text(in, "snap"); },
        [] {

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
-#include <stdexcept>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -15,16 +14,12 @@
 #include "core/sample/sample_check.hpp"
 #include "experiments/advise/search_space.hpp"
 #include "experiments/infer/layer_files.hpp"
+#include "tests/fuzz/disagree.hpp"
 #include "tests/fuzz/folder_input.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace orrery::fuzz {
 namespace {
-
-/// Two ways to read the same disagree: a fault, though none of them crashed.
-[[noreturn]] void disagree(const std::string& about) {
-  throw std::logic_error("two ways to read disagree about " + about);
-}
 
 /// The number after a word of the options; nothing where it is not there.
 std::optional<std::int64_t> number_after(std::string_view words, std::string_view word) {

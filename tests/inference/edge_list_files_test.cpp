@@ -24,10 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kVertices = 61;
-
 class EdgeLists : public ::testing::Test {
  protected:
+  static constexpr std::int64_t kVertices = 61;
+
   void SetUp() override {
     folder_ = fs::path(::testing::TempDir()) / ("edge_lists" + std::to_string(::getpid()));
     fs::create_directories(folder_);

@@ -17,14 +17,14 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kVertices = 53;
+constexpr std::int64_t kHeldVertices = 53;
 
 /// Edges in memory, with duplicates and self-loops.
 class EdgesInMemory final : public EdgeSource {
  public:
   explicit EdgesInMemory(std::int64_t edges) {
     Sequence draws(7, Purpose::edges, 0);
-    const auto vertex = [&] { return static_cast<Vertex>(draws.below(kVertices)); };
+    const auto vertex = [&] { return static_cast<Vertex>(draws.below(kHeldVertices)); };
     for (std::int64_t i = 0; i < edges; ++i) edges_.push_back({vertex(), vertex()});
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(edges_.size()); }
@@ -33,7 +33,7 @@ class EdgesInMemory final : public EdgeSource {
   }
   Csr graph(bool mirrored) const {
     EdgeList list;
-    list.vertices = kVertices;
+    list.vertices = kHeldVertices;
     for (const Edge& e : edges_) {
       list.source.push_back(e.source);
       list.destination.push_back(e.destination);
@@ -65,7 +65,7 @@ TEST(HeldRows, AreExactOnAnyNumberOfRanks) {
       for (const auto& [parts, shares] :
            {std::pair{1, 1}, std::pair{4, 1}, std::pair{1, 3}, std::pair{3, 2}, std::pair{5, 2}})
         for (const std::int64_t chunk : {7, 100000}) {
-          const TileLayout layout{kVertices, parts, shares};
+          const TileLayout layout{kHeldVertices, parts, shares};
           const auto all = built(edges, mirrored, layout, chunk);
           for (int rank = 0; rank < layout.ranks(); ++rank) {
             const HeldRows& rows = all[at(rank)];
@@ -73,7 +73,8 @@ TEST(HeldRows, AreExactOnAnyNumberOfRanks) {
             EXPECT_EQ(rows.symmetric, is_symmetric(*whole.csr));
             for (std::int64_t v = rows.rows.first; v < rows.rows.end(); ++v)
               EXPECT_TRUE(std::ranges::equal(rows.row(v), whole.row(v))) << v;
-            for (std::int64_t v = 0; v < kVertices; ++v) EXPECT_EQ(rows.degree(v), whole.degree(v));
+            for (std::int64_t v = 0; v < kHeldVertices; ++v)
+              EXPECT_EQ(rows.degree(v), whole.degree(v));
           }
         }
     }
@@ -113,7 +114,7 @@ TEST(HeldRows, OfAPartOfTwoRanksTakeAtMost22BytesAnEdgeWhileTheyAreBuilt) {
 /// Ranks of several processes draw and count, and cut, what one process does for all.
 TEST(HeldRows, OfOnePartAreEnoughForItsLayers) {
   const EdgesInMemory edges(700);
-  const TileLayout layout{kVertices, 3, 2};
+  const TileLayout layout{kHeldVertices, 3, 2};
   ModelConfig model;
   const LayerGraphs whole(all_rows(edges.graph(true), true), model, layout, {2, 5, 1});
   const auto shares = built(edges, true, layout, 50);

@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using testing::Logits;
 
-constexpr std::int64_t kVertices = 61, kWidth = 10;
-
 class RowsInFiles : public ::testing::Test {
  protected:
+  static constexpr std::int64_t kVertices = 61, kWidth = 10;
+
   void SetUp() override {
     folder_ = fs::path(::testing::TempDir()) / ("rows_in_files" + std::to_string(::getpid()));
     fs::remove_all(folder_);

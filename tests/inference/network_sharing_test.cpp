@@ -14,15 +14,15 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kVertices = 40;
+constexpr std::int64_t kSharedVertices = 40;
 
 Csr some_graph() {
   Sequence draws(11, Purpose::edges, 0);
   EdgeList list;
-  list.vertices = kVertices;
+  list.vertices = kSharedVertices;
   for (int i = 0; i < 120; ++i) {
-    list.source.push_back(static_cast<Vertex>(draws.below(kVertices)));
-    list.destination.push_back(static_cast<Vertex>(draws.below(kVertices)));
+    list.source.push_back(static_cast<Vertex>(draws.below(kSharedVertices)));
+    list.destination.push_back(static_cast<Vertex>(draws.below(kSharedVertices)));
   }
   return build_csr(list);
 }
@@ -80,9 +80,9 @@ TEST(NetworkSharing, IsWhatBruteForceCounts) {
     const BruteForce brute(graph, fanouts, 5);
     const auto made_in = [&](std::int64_t size) {
       std::vector<double> sums(fanouts.size(), 0);
-      for (std::int64_t first = 0; first < kVertices; first += size) {
+      for (std::int64_t first = 0; first < kSharedVertices; first += size) {
         std::vector<Vertex> targets;
-        for (std::int64_t v = first; v < std::min(first + size, kVertices); ++v)
+        for (std::int64_t v = first; v < std::min(first + size, kSharedVertices); ++v)
           targets.push_back(static_cast<Vertex>(v));
         const auto levels = brute.levels(targets);
         for (std::size_t l = 0; l < sums.size(); ++l)
@@ -96,7 +96,7 @@ TEST(NetworkSharing, IsWhatBruteForceCounts) {
     EXPECT_EQ(named(found, "DistDGL").made, made_in(4));
     EXPECT_EQ(named(found, "SALIENT++").made, made_in(4)) << "nothing is kept";
     auto p3 = alone;
-    p3[0] = kVertices;
+    p3[0] = kSharedVertices;
     EXPECT_EQ(named(found, "P3").made, p3);
     EXPECT_DOUBLE_EQ(*found.ratio(found.systems.front()), 1);
     EXPECT_DOUBLE_EQ(*found.ratio(named(found, "P3"), 0), 1);
@@ -111,8 +111,8 @@ TEST(NetworkSharing, OfOneBatchOfAllIsDeals) {
   const Csr graph = some_graph();
   SharingSettings settings;
   settings.fanouts = {-1, -1};
-  settings.merged = kVertices;
-  settings.cached = kVertices;
+  settings.merged = kSharedVertices;
+  settings.cached = kSharedVertices;
   const NetworkSharing found = network_sharing(graph, settings);
   EXPECT_DOUBLE_EQ(*found.ratio(named(found, "DGI")), 1);
   EXPECT_DOUBLE_EQ(*found.ratio(named(found, "SALIENT++"), 0), 1) << "all rows are kept";

@@ -8,6 +8,7 @@
 namespace orrery {
 namespace {
 
+using testing::kSagePool;
 using testing::make_problem;
 using testing::random_dataset;
 
@@ -307,8 +308,6 @@ TEST(Gat, RefusesWhatItCannotHonourAndSaysWhat) {
                }),
        "strategy.replace");
 }
-
-const ModelType kSagePool{"sage-pool"};
 
 TEST(SagePool, RefusesStrategiesWhoseRowsPassBy) {
   ModelConfig model;

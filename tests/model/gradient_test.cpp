@@ -4,10 +4,9 @@
 namespace orrery {
 namespace {
 
+using testing::kSagePool;
 using testing::make_problem;
 using testing::random_dataset;
-
-const ModelType kSagePool{"sage-pool"};
 
 struct Case {
   ModelType type;

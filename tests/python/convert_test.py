@@ -1,6 +1,7 @@
 """What `orrery dataset get` and `dataset convert` make of files of other programs: of publishers' sets, of arrays
 and of tables, through the program."""
 
+import gzip
 import json
 import os
 import pickle
@@ -132,6 +133,23 @@ class Arrays(unittest.TestCase):
         for words in ("edges: converted from int64", "features: converted from float16",
                       "labels: converted from int64", "edge weights: converted from float64"):
             self.assertIn(words, notes)
+
+    def test_ASetOfOgbWithSeveralTypes(self):
+        for name, text in {"num-node-dict": "author,paper\n2,3\n", "triplet-type-list": "author,writes,paper\n",
+                           "relations/author___writes___paper/edge": "0,0\n0,2\n1,1\n",
+                           "relations/author___writes___paper/num-edge-list": "3\n",
+                           "node-feat/paper/node-feat": "1.0\n2.0\n4.0\n", "node-label/paper/node-label": "1\n0\n1\n"}.items():
+            path = self.folder / f"mag/raw/{name}.csv.gz"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with gzip.open(path, "wt") as out:
+                out.write(text)
+        for words, authors in (((), [2.5, 2]), (("--missing-features", "zero", "--force"), [0, 0])):
+            made, notes = self.convert("mag", *words)
+            np.testing.assert_array_equal(made["edges"], [[0, 0, 1], [2, 4, 3]])
+            np.testing.assert_array_equal(made["edge_relations"], [0, 0, 0])
+            np.testing.assert_array_equal(made["features"], np.float32([*authors, 1, 2, 4]).reshape(5, 1))
+            np.testing.assert_array_equal(made["labels"], [-1, -1, 1, 0, 1])
+            self.assertIn("author have none", notes)
 
     def test_Npz(self):
         np.savez(self.folder / "given.npz", **self.GIVEN)

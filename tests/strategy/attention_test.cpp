@@ -22,11 +22,12 @@ namespace orrery {
 namespace {
 
 using testing::execute;
+using testing::kSagePool;
 using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
 
-struct NamedModel {
+struct AttentionModel {
   std::string name;
   ModelConfig config;
   bool symmetric;
@@ -58,8 +59,6 @@ ModelConfig published(ModelConfig model) {
   return model;
 }
 
-const ModelType kSagePool{"sage-pool"};
-
 /// GraphSAGE that takes the largest over edges.
 ModelConfig pooling(int layers, std::int64_t hidden) {
   ModelConfig model;
@@ -70,8 +69,8 @@ ModelConfig pooling(int layers, std::int64_t hidden) {
   return model;
 }
 
-const std::vector<NamedModel>& models() {
-  static const std::vector<NamedModel> list{
+const std::vector<AttentionModel>& attention_models() {
+  static const std::vector<AttentionModel> list{
       {"Additive", gat(2, 16, 4, 1, Attention::additive, 0), true},
       {"AdditiveAsPublishedOnDirectedGraph", published(gat(3, 12, 3, 2, Attention::additive, 0.4)),
        false},
@@ -82,16 +81,16 @@ const std::vector<NamedModel>& models() {
   return list;
 }
 
-struct Case {
+struct AttentionCase {
   testing::NamedStrategy strategy;
   int ranks;
   std::string kernels;
-  NamedModel model;
+  AttentionModel model;
 };
 
-class AttentionOverRanks : public ::testing::TestWithParam<Case> {
+class AttentionOverRanks : public ::testing::TestWithParam<AttentionCase> {
  protected:
-  static Problem problem(const StrategyConfig& strategy, int ranks, const NamedModel& model) {
+  static Problem problem(const StrategyConfig& strategy, int ranks, const AttentionModel& model) {
     Problem made = make_problem(random_dataset(61, 350, 12, 5, model.symmetric), ranks, strategy);
     made.model = model.config;
     made.train.epochs = 6;
@@ -133,11 +132,11 @@ std::vector<int> worlds_of(const StrategyConfig& strategy) {
 
 /// Every strategy that carries attention with every model of a form that it takes, each on worlds
 /// that take turns.
-std::vector<Case> cases() {
-  std::vector<Case> list;
+std::vector<AttentionCase> attention_cases() {
+  std::vector<AttentionCase> list;
   std::size_t turn = 0;
   for (const auto& strategy : carrying(Attention::additive))
-    for (const NamedModel& model : models()) {
+    for (const AttentionModel& model : attention_models()) {
       const bool passes_by = info_of(strategy.config).sources_pass_by;
       if (passes_by && (model.config.attention == Attention::dot || model.config.type == kSagePool))
         continue;
@@ -148,11 +147,12 @@ std::vector<Case> cases() {
   return list;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string name_of_attention(const ::testing::TestParamInfo<AttentionCase>& info) {
   return info.param.strategy.name + std::to_string(info.param.ranks) + "Ranks_" +
          info.param.model.name + "_" + info.param.kernels;
 }
-INSTANTIATE_TEST_SUITE_P(All, AttentionOverRanks, ::testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, AttentionOverRanks, ::testing::ValuesIn(attention_cases()),
+                         name_of_attention);
 
 TEST(Attention, GivesTheSameLossesWithoutOverlapAndOnRanksWithoutVertices) {
   const auto data = random_dataset(40, 200, 8, 3, true);

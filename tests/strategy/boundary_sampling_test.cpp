@@ -22,9 +22,9 @@ using testing::Matrix;
 using testing::random_dataset;
 using testing::SplitAdjacency;
 
-constexpr double kRate = 0.4;
+constexpr double kSamplingRate = 0.4;
 
-StrategyConfig sampled(double rate = kRate) {
+StrategyConfig sampled(double rate = kSamplingRate) {
   StrategyConfig config;
   config.boundary_sampling = rate;
   return config;
@@ -93,7 +93,7 @@ TEST(BoundarySample, BothEndsKeepTheSameRowsWholeAndScaled) {
     const Halos halos(p);
     const Matrix exact = SplitAdjacency(p).halo;
     for (int epoch = 0; epoch < 5; ++epoch) {
-      const Matrix drawn = halos.matrix(halos.sample(kRate, epoch));
+      const Matrix drawn = halos.matrix(halos.sample(kSamplingRate, epoch));
 
       for (std::size_t u = 0; u < exact.size(); ++u)
         for (int receiver = 0; receiver < 3; ++receiver) {
@@ -102,7 +102,7 @@ TEST(BoundarySample, BothEndsKeepTheSameRowsWholeAndScaled) {
             if (p.partition.owner[v] != receiver || exact[v][u] == 0) continue;
             ++(drawn[v][u] == 0 ? left_out : kept);
             if (drawn[v][u] != 0) {
-              EXPECT_NEAR(drawn[v][u], exact[v][u] / kRate, 1e-6);
+              EXPECT_NEAR(drawn[v][u], exact[v][u] / kSamplingRate, 1e-6);
             }
           }
           EXPECT_TRUE(kept == 0 || left_out == 0);
@@ -119,10 +119,10 @@ TEST(BoundarySample, HasTheExactProductAsItsMean) {
 
   Matrix mean = testing::zeros(exact.size(), exact.size());
   for (int epoch = 0; epoch < kDraws; ++epoch)
-    mean = testing::sum(mean, halos.matrix(halos.sample(kRate, epoch)));
+    mean = testing::sum(mean, halos.matrix(halos.sample(kSamplingRate, epoch)));
 
   // An entry a is a/p with probability p: its variance is a²·(1 − p)/p.
-  const double deviation = std::sqrt((1 - kRate) / kRate / kDraws);
+  const double deviation = std::sqrt((1 - kSamplingRate) / kSamplingRate / kDraws);
   for (std::size_t v = 0; v < exact.size(); ++v)
     for (std::size_t u = 0; u < exact.size(); ++u)
       EXPECT_NEAR(mean[v][u] / kDraws, exact[v][u], 5 * deviation * exact[v][u]);
@@ -143,11 +143,11 @@ TEST(BoundarySample, OfRateOneIsTheWholeHalo) {
 
 TEST(BoundarySample, DependsOnSeedAndEpochAlone) {
   const Halos halos(small(true));
-  const Matrix first = halos.matrix(halos.sample(kRate, 0));
+  const Matrix first = halos.matrix(halos.sample(kSamplingRate, 0));
 
-  EXPECT_EQ(first, halos.matrix(halos.sample(kRate, 0)));
-  EXPECT_NE(first, halos.matrix(halos.sample(kRate, 1)));
-  EXPECT_NE(first, halos.matrix(halos.sample(kRate, 0, testing::kSeed + 1)));
+  EXPECT_EQ(first, halos.matrix(halos.sample(kSamplingRate, 0)));
+  EXPECT_NE(first, halos.matrix(halos.sample(kSamplingRate, 1)));
+  EXPECT_NE(first, halos.matrix(halos.sample(kSamplingRate, 0, testing::kSeed + 1)));
 }
 
 /// Products with the matrix that the samples of an epoch stand for.
@@ -229,7 +229,7 @@ TEST(BoundarySampling, ReceivesTheSampledRowsAndTheirGradients) {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       double rows = 0;
       for (int e = 0; e < epochs; ++e) {
-        const HaloStructure part = halos.sample(kRate, e)[r];
+        const HaloStructure part = halos.sample(kSamplingRate, e)[r];
         rows += static_cast<double>(part.received() + part.sent());
       }
       const auto sum = summarise(programs[r], Placement::uniform(1, 3), epochs).epoch.sum();

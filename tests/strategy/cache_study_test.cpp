@@ -13,29 +13,29 @@ namespace {
 using testing::make_problem;
 using testing::random_dataset;
 
-constexpr int kRanks = 3, kEpochs = 2;
+constexpr int kStudiedRanks = 3, kStudiedEpochs = 2;
 
 Problem problem_of(MiniBatchSettings settings) {
   settings.batch = 20;
   StrategyConfig config;
   config.type = "mini_batch";
   config.own = std::move(settings);
-  return make_problem(random_dataset(150, 900, 12, 4, true), kRanks, config);
+  return make_problem(random_dataset(150, 900, 12, 4, true), kStudiedRanks, config);
 }
 
 CacheStudy study_of(const Problem& problem, const std::vector<std::int64_t>& rows) {
-  return study_caches(SampledBatches(problem), kRanks, kEpochs, rows, [](int) {});
+  return study_caches(SampledBatches(problem), kStudiedRanks, kStudiedEpochs, rows, [](int) {});
 }
 
 /// Rows of others in all batches, and those of them that the strategy's own cache has.
 std::pair<std::int64_t, std::int64_t> counted(const Problem& problem) {
   const SampledBatches batches(problem);
   std::int64_t foreign = 0, kept = 0;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kStudiedRanks; ++rank) {
     std::optional<RecentRows> recent;
     if (auto cache = batches.recent(rank))
       recent.emplace(rank, std::move(*cache), batches.owners());
-    for (int epoch = 0; epoch < kEpochs; ++epoch)
+    for (int epoch = 0; epoch < kStudiedEpochs; ++epoch)
       for (int step = 0; step < batches.steps(); ++step) {
         const SampledBatch batch = batches.batch(rank, epoch, step);
         const WantedRows rows = recent ? recent->want(*batch.vertices) : batch.features;

@@ -98,14 +98,14 @@ const std::vector<NamedModel>& models() {
   return list;
 }
 
-struct Case {
+struct ExactnessCase {
   testing::NamedStrategy strategy;
   int ranks;
   std::string kernels;
   NamedModel model;
 };
 
-class Exactness : public ::testing::TestWithParam<Case> {
+class Exactness : public ::testing::TestWithParam<ExactnessCase> {
  protected:
   static Problem problem(const StrategyConfig& strategy, int ranks) {
     const NamedModel& model = GetParam().model;
@@ -148,9 +148,9 @@ std::vector<int> worlds(const StrategyConfig& strategy) {
 /// Every strategy on each of its worlds, every strategy with every model, every model on every
 /// number of ranks: pairs instead of the whole product. The fast kernels take a turn with each
 /// model too.
-std::vector<Case> cases() {
+std::vector<ExactnessCase> exactness_cases() {
   constexpr std::size_t kTurns = 3;  // each strategy and world has every third model
-  std::vector<Case> list;
+  std::vector<ExactnessCase> list;
   std::size_t first = 0;
   for (const auto& strategy : testing::all_strategies()) {
     std::size_t turn = first++;
@@ -168,7 +168,7 @@ TEST(ExactnessCases, HaveEveryPairOfStrategyRanksAndModel) {
   std::set<std::pair<std::string, std::string>> with_model;
   std::set<std::pair<int, std::string>> on_ranks;
   std::set<std::string> on_fast_kernels;
-  for (const Case& c : cases()) {
+  for (const ExactnessCase& c : exactness_cases()) {
     with_model.emplace(c.strategy.name, c.model.name);
     on_ranks.emplace(c.ranks, c.model.name);
     if (c.kernels == "cpu") on_fast_kernels.insert(c.model.name);
@@ -181,11 +181,11 @@ TEST(ExactnessCases, HaveEveryPairOfStrategyRanksAndModel) {
   EXPECT_EQ(on_fast_kernels.size(), models().size());
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string name_of_exactness(const ::testing::TestParamInfo<ExactnessCase>& info) {
   return info.param.strategy.name + std::to_string(info.param.ranks) + "Ranks_" +
          info.param.model.name + "_" + info.param.kernels;
 }
-INSTANTIATE_TEST_SUITE_P(All, Exactness, ::testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, Exactness, ::testing::ValuesIn(exactness_cases()), name_of_exactness);
 
 TEST(LayerOrders, GiveTheSameLosses) {
   for (const ModelType type : {ModelType::gcn, ModelType::sage})

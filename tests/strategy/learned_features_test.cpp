@@ -25,7 +25,7 @@ using testing::make_problem;
 using testing::random_dataset;
 
 constexpr std::int64_t kVertices = 90, kWidth = 12;
-constexpr double kRate = 0.05;
+constexpr double kFeaturesRate = 0.05;
 
 MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
   MiniBatchSettings settings;
@@ -33,7 +33,7 @@ MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
   settings.fanouts = std::move(fanouts);
   settings.seeds = SeedsFrom::all;
   settings.learns_features = true;
-  settings.features_rate = kRate;
+  settings.features_rate = kFeaturesRate;
   return settings;
 }
 
@@ -181,7 +181,7 @@ TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
       }
       const double g = (after.means[i] - 0.9 * before.means[i]) / 0.1;
       ASSERT_NEAR(after.squares[i], 0.999 * before.squares[i] + 0.001 * g * g, 1e-8);
-      const double change = kRate * after.means[i] / (1 - std::pow(0.9, t)) /
+      const double change = kFeaturesRate * after.means[i] / (1 - std::pow(0.9, t)) /
                             (std::sqrt(after.squares[i] / (1 - std::pow(0.999, t))) + 1e-8);
       ASSERT_NEAR(after.rows[i], before.rows[i] - change, 2e-6);
     }

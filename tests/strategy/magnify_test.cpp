@@ -16,13 +16,13 @@ namespace {
 using testing::make_problem;
 using testing::random_dataset;
 
-constexpr int kRanks = 3;
+constexpr int kMagnifiedRanks = 3;
 constexpr std::int64_t kTimes = 7;
 
 Problem problem_of(std::int64_t times, const std::string& strategy = "full_graph") {
   auto data = std::make_shared<Dataset>(*random_dataset(90, 300, 12, 4, true));
   data->magnify = times;
-  Problem problem = make_problem(std::move(data), kRanks, strategy);
+  Problem problem = make_problem(std::move(data), kMagnifiedRanks, strategy);
   problem.train.epochs = 2;
   problem.train.eval_every = 0;
   return problem;
@@ -76,7 +76,7 @@ void expect_multiplied(const Problem& small, const Problem& large, const Placeme
 }
 
 TEST(Magnify, MultipliesWorkVolumeAndMemoryOfEveryRank) {
-  expect_multiplied(problem_of(1), problem_of(kTimes), Placement::uniform(kRanks, 1));
+  expect_multiplied(problem_of(1), problem_of(kTimes), Placement::uniform(kMagnifiedRanks, 1));
 }
 
 TEST(Magnify, MultipliesThoseOfServersThatPreload) {
@@ -93,7 +93,7 @@ TEST(Magnify, MultipliesWorkAndVolumeOfAttention) {
 
   const auto once = record(small), magnified = record(large);
 
-  const Placement placement = Placement::uniform(kRanks, 1);
+  const Placement placement = Placement::uniform(kMagnifiedRanks, 1);
   for (std::size_t rank = 0; rank < once.size(); ++rank) {
     const Summary a = summarise(once[rank], placement), b = summarise(magnified[rank], placement);
     for (const char* kind : {"spmm", "sddmm", "edge_softmax", "edge_softmax_backward"})

@@ -15,6 +15,7 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/part_batches.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/strategy/expect_near.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -41,12 +42,6 @@ Problem small(const StrategyConfig& config, int ranks, bool symmetric = true) {
   p.train.epochs = 6;
   p.model.dropout = 0.3;
   return p;
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& want, double relative) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got[i], want[i], relative * std::abs(want[i])) << "epoch " << i;
 }
 
 /// The weights (and moments) that a run keeps after `epochs` epochs.

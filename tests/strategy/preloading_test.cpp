@@ -13,6 +13,7 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/structure/preloaded_rank.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/strategy/expect_near.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -38,13 +39,6 @@ Problem problem_on(const std::shared_ptr<const Dataset>& data, int ranks,
   p.model.dropout = 0;
   p.train.epochs = 6;
   return p;
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& want,
-                 double tolerance = 1e-4) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], tolerance * std::abs(want[i])) << "epoch " << i;
 }
 
 // ---- closures and what is computed on each level

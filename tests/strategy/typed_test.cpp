@@ -39,11 +39,18 @@ ModelConfig with_norm_and_residual(ModelConfig model) {
 
 TEST(Rgcn, GradientsEqualCentralDifferencesOfTheLoss) {
   for (const bool symmetric : {false, true})
-    for (const auto& [layers, hidden, bases] :
-         {std::tuple{1, 8, 0}, {2, 5, 0}, {3, 12, 0}, {2, 6, 3}, {3, 5, 1}}) {
-      SCOPED_TRACE(::testing::Message() << layers << " layers, " << bases << " bases");
+    for (const auto& [layers, hidden, bases, blocks] : {std::tuple{1, 8, 0, 0},
+                                                        {2, 5, 0, 0},
+                                                        {3, 12, 0, 0},
+                                                        {2, 6, 3, 0},
+                                                        {3, 5, 1, 0},
+                                                        {1, 8, 0, 3},
+                                                        {3, 5, 0, 2}}) {
+      SCOPED_TRACE(::testing::Message()
+                   << layers << " layers, " << bases << " bases, " << blocks << " blocks");
       Problem p =
           typed_problem(typed_dataset(30, 160, 7, 3, symmetric), 1, {}, layers, hidden, bases);
+      p.model.blocks = blocks;
       p.model.dropout = 0.25;
       if (layers == 3) p.model = with_norm_and_residual(p.model);
 
@@ -99,10 +106,23 @@ Matrix features_of(const Dataset& data) {
   return x;
 }
 
-/// W of a relation: its own, or the sum of its coefficients times the bases.
+/// W of a relation: its own, its blocks on the diagonal, or the sum of its coefficients times the bases.
 Matrix weight_of(const Taken& taken, const std::string& layer, std::size_t r,
                  const std::string& relation, std::size_t in, std::size_t out) {
-  if (!taken.parameters.contains(layer + "bases")) return taken.parameters.at(layer + relation);
+  if (taken.parameters.contains(layer + relation)) return taken.parameters.at(layer + relation);
+  if (!taken.parameters.contains(layer + "bases")) {
+    Matrix w(in, std::vector<double>(out, 0));
+    std::size_t row = 0, column = 0;
+    for (int k = 1; row < in; ++k) {
+      const Matrix& block = taken.parameters.at(layer + relation + ".block_" + std::to_string(k));
+      for (std::size_t i = 0; i < block.size(); ++i)
+        std::ranges::copy(block[i], w[row + i].begin() + std::ptrdiff_t(column));
+      row += block.size();
+      column += block[0].size();
+    }
+    EXPECT_EQ(column, out);
+    return w;
+  }
   const Matrix &bases = taken.parameters.at(layer + "bases"),
                &coefficients = taken.parameters.at(layer + "coefficients");
   Matrix w(in, std::vector<double>(out, 0));
@@ -145,8 +165,10 @@ Matrix expected_logits(const Problem& problem, const Taken& taken) {
 }
 
 TEST(Rgcn, ComputesItsEquation) {
-  for (const auto& [layers, bases] : {std::pair{1, 0}, {2, 0}, {2, 2}, {3, 4}}) {
-    const Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
+  for (const auto& [layers, bases, blocks] :
+       {std::tuple{1, 0, 0}, {2, 0, 0}, {2, 2, 0}, {3, 4, 0}, {1, 0, 2}, {3, 0, 3}}) {
+    Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
+    p.model.blocks = blocks;
 
     const Taken taken = run_forward(p);
 
@@ -166,6 +188,7 @@ TEST(Rgcn, LossesAreThoseOfOneRank) {
         const auto data = typed_dataset(70, 500, 11, 4, symmetric);
         const auto on = [&](int ranks, const std::string& kernels) {
           Problem p = typed_problem(data, ranks, {}, 3, 12, bases, partition);
+          p.model.blocks = bases == 0 && symmetric ? 3 : 0;
           p.model.dropout = 0.3;
           p.model.residual = true;
           return losses(execute(p, kernels));
@@ -340,8 +363,13 @@ TEST(Rgcn, IsRefusedOnDataWithoutRelations) {
   EXPECT_EQ(trained.typed, nullptr) << "held-out links would be seen through relations";
   linked.links = std::move(links);
   EXPECT_THAT(refusal(linked), HasSubstr("links"));
+  Problem blocks = many, both = many;
+  blocks.model.blocks = 5;
+  both.model.bases = both.model.blocks = 1;
   many.model.bases = 100;
   EXPECT_THAT(refusal(many), AllOf(HasSubstr("model.bases: found 100"), HasSubstr("12 relations")));
+  EXPECT_THAT(refusal(blocks), HasSubstr("model.blocks: found 5, expected at most the 3 classes"));
+  EXPECT_THAT(refusal(both), HasSubstr("model.blocks: found 1 beside 1 bases"));
 }
 
 // ---- batches

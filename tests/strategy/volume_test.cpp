@@ -139,7 +139,7 @@ StrategyConfig config_of(const std::string& type) {
   return config;
 }
 
-double& at(Received& list, int i) { return list[static_cast<std::size_t>(i)]; }
+double& entry(Received& list, int i) { return list[static_cast<std::size_t>(i)]; }
 
 /// n·f·(P − 1)/P: every other rank's rows, once a product.
 TEST_P(Volume, OfOneDimensionalBroadcasts) {
@@ -149,8 +149,8 @@ TEST_P(Volume, OfOneDimensionalBroadcasts) {
     Received from(4, 0);
     for (int j = 0; j < 4; ++j)
       if (j != r)
-        at(from, j) = 4.0 * static_cast<double>(size_of(p, j) * (w_.forward + w_.backward)) +
-                      2 * gradient_bytes() / 4;
+        entry(from, j) = 4.0 * static_cast<double>(size_of(p, j) * (w_.forward + w_.backward)) +
+                         2 * gradient_bytes() / 4;
     return from;
   });
 }
@@ -165,8 +165,8 @@ TEST_P(Volume, OfOneDimensionalReduces) {
     Received from(4, 0);
     for (int j = 0; j < 4; ++j)
       if (j != r)
-        at(from, j) = 4.0 * static_cast<double>(size_of(p, r) * (w_.forward + w_.backward)) +
-                      2 * gradient_bytes() / 4;
+        entry(from, j) = 4.0 * static_cast<double>(size_of(p, r) * (w_.forward + w_.backward)) +
+                         2 * gradient_bytes() / 4;
     return from;
   });
 }
@@ -179,9 +179,9 @@ TEST_P(Volume, OfFullGraphHalos) {
     Received from(4, 0);
     for (int j = 0; j < 4; ++j)
       if (j != r)
-        at(from, j) = 4.0 * (needed(p, r, j) * static_cast<double>(w_.forward) +
-                             needed(p, j, r) * static_cast<double>(w_.backward)) +
-                      2 * gradient_bytes() / 4;
+        entry(from, j) = 4.0 * (needed(p, r, j) * static_cast<double>(w_.forward) +
+                                needed(p, j, r) * static_cast<double>(w_.backward)) +
+                         2 * gradient_bytes() / 4;
     return from;
   });
 }
@@ -201,12 +201,12 @@ TEST_P(Volume, OfOneAndAHalfDimensions) {
       Received from(static_cast<std::size_t>(ranks), 0);
       const int last = column + 1 == c ? rows : (column + 1) * share;
       for (int k = column * share; k < last; ++k)
-        if (k != row) at(from, k * c + column) += 4 * static_cast<double>(size_of(p, k)) * f;
+        if (k != row) entry(from, k * c + column) += 4 * static_cast<double>(size_of(p, k)) * f;
       for (int j = 0; j < c; ++j)
         if (j != column)
-          at(from, row * c + j) += 2 * 4 * static_cast<double>(size_of(p, row)) * f / c;
+          entry(from, row * c + j) += 2 * 4 * static_cast<double>(size_of(p, row)) * f / c;
       for (int k = 0; k < rows; ++k)
-        if (k != row) at(from, k * c + column) += 2 * gradient_bytes() / rows;
+        if (k != row) entry(from, k * c + column) += 2 * gradient_bytes() / rows;
       return from;
     });
   }
@@ -227,11 +227,11 @@ TEST_P(Volume, OfTwoDimensions) {
                other = static_cast<double>(size_of(p, 1 - i));
     Received from(q * q, 0);
     const auto product = [&](std::int64_t width, bool adjoint) {
-      at(from, row_peer) += 8 * (own + 1) + 8 * tile_entries(p, i, 1 - j, adjoint);
-      at(from, column_peer) += 4 * other * share.at(width)[static_cast<std::size_t>(j)];
+      entry(from, row_peer) += 8 * (own + 1) + 8 * tile_entries(p, i, 1 - j, adjoint);
+      entry(from, column_peer) += 4 * other * share.at(width)[static_cast<std::size_t>(j)];
     };
     const auto along_row = [&](std::int64_t width) {
-      at(from, row_peer) += 4 * own * share.at(width)[static_cast<std::size_t>(1 - j)];
+      entry(from, row_peer) += 4 * own * share.at(width)[static_cast<std::size_t>(1 - j)];
     };
     for (int l = 1; l <= kLayers; ++l) {
       const auto in = w_.d[static_cast<std::size_t>(l) - 1],
@@ -245,7 +245,7 @@ TEST_P(Volume, OfTwoDimensions) {
     }
     along_row(kClasses);  // whole rows for the loss
     for (int peer = 0; peer < q * q; ++peer)
-      if (peer != rank) at(from, peer) += 2 * gradient_bytes() / (q * q);
+      if (peer != rank) entry(from, peer) += 2 * gradient_bytes() / (q * q);
     return from;
   });
 }

@@ -16,6 +16,8 @@ namespace orrery::testing {
 
 constexpr std::uint64_t kSeed = 20240717;
 
+inline const ModelType kSagePool{"sage-pool"};
+
 /// A random graph with features, labels and a split: `edges` directed edges drawn uniformly
 /// (self-loops and duplicates included).
 inline std::shared_ptr<const Dataset> random_dataset(std::int64_t vertices, std::int64_t edges,

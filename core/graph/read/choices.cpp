@@ -68,6 +68,13 @@ void choose_features(std::shared_ptr<const Features>& features, std::vector<std:
   notes.push_back("features: every row divided by its sum (row_normalise)");
 }
 
+void refuse_missing_features(const std::string& name) {
+  throw ConfigError("dataset.missing_features",
+                    fmt::format("is of sets of OGB's layout in which some types of vertices have "
+                                "features and others none, and '{}' is no such set: leave it out",
+                                name));
+}
+
 void choose_split(std::vector<Split>& split, std::vector<std::string>& notes, std::int64_t vertices,
                   const IsLabelled& labelled, const DatasetOptions& options) {
   if (options.random_split || split.empty())

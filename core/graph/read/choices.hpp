@@ -17,6 +17,9 @@ namespace orrery {
 void choose_features(std::shared_ptr<const Features>& features, std::vector<std::string>& notes,
                      std::int64_t vertices, const DatasetOptions& options);
 
+/// Throws the ConfigError that a data set has no use for dataset.missing_features.
+[[noreturn]] void refuse_missing_features(const std::string& name);
+
 /// Whether a vertex has a label.
 using IsLabelled = std::function<bool(std::int64_t vertex)>;
 

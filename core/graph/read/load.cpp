@@ -28,24 +28,33 @@ bool has_ogb_edges(const fs::path& folder) {
       [&](const char* name) { return fs::exists(folder / name); });
 }
 
-Dataset read_folder(const fs::path& folder, const std::string& format) {
-  if (format == "orrery") return read_orrery(folder);
-  if (format == "ogb") return read_ogb(folder);
+/// The format of a folder, orrery or ogb, if it may be any or the asked one.
+std::string format_of(const fs::path& folder, const std::string& format) {
+  if (format == "orrery" || format == "ogb") return format;
   if (format != "auto")
     throw DataError(folder.string(), "",
                     fmt::format("expected a file (format {}), found a folder", format));
-  if (fs::exists(folder / "meta.json") || fs::exists(folder / "edges.npy"))
-    return read_orrery(folder);
-  if (has_ogb_edges(folder)) return read_ogb(folder);
+  if (fs::exists(folder / "meta.json") || fs::exists(folder / "edges.npy")) return "orrery";
+  if (has_ogb_edges(folder) || has_ogb_types(folder)) return "ogb";
   throw DataError(folder.string(), "",
                   "expected meta.json and edges.npy (format orrery) or edge.csv[.gz] (format ogb), "
                   "found neither");
 }
 
-Dataset read_file(const fs::path& path, const std::string& format) {
+Dataset read_folder(const fs::path& folder, const std::string& format,
+                    const std::string& missing_features) {
+  const bool ogb = format_of(folder, format) == "ogb";
+  if (ogb && has_ogb_types(folder)) return read_typed_ogb(folder, missing_features);
+  if (!missing_features.empty()) refuse_missing_features(folder.string());
+  return ogb ? read_ogb(folder) : read_orrery(folder);
+}
+
+Dataset read_file(const fs::path& path, const std::string& format,
+                  const std::string& missing_features) {
   if (format == "orrery" || format == "ogb")
     throw DataError(path.string(), "",
                     fmt::format("expected a folder (format {}), found a file", format));
+  if (!missing_features.empty()) refuse_missing_features(path.string());
   const TextFile file(path);
   const bool is_mtx =
       format == "mtx" || (format == "auto" && file.text().starts_with(kMatrixMarket));
@@ -101,15 +110,20 @@ IsLabelled labelled(const Dataset& dataset) {
 
 }  // namespace
 
-Dataset read_dataset(const std::string& path, const std::string& format) {
+Dataset read_dataset(const std::string& path, const std::string& format,
+                     const std::string& missing_features) {
   constexpr std::string_view kFormats[] = {"auto", "orrery", "ogb", "snap", "mtx"};
   if (std::ranges::find(kFormats, format) == std::end(kFormats))
     throw ConfigError("dataset.format",
                       fmt::format("expected auto, orrery, ogb, snap or mtx, found '{}'", format));
+  if (!missing_features.empty() && missing_features != "mean" && missing_features != "zero")
+    throw ConfigError("dataset.missing_features",
+                      fmt::format("expected mean or zero, found '{}'", missing_features));
   const fs::path found = locate_dataset(path);
   Dataset dataset;
   try {
-    dataset = fs::is_directory(found) ? read_folder(found, format) : read_file(found, format);
+    dataset = fs::is_directory(found) ? read_folder(found, format, missing_features)
+                                      : read_file(found, format, missing_features);
   } catch (const std::bad_alloc&) {
     throw DataError(found.string(), "",
                     "expected a data set that fits into memory, found one that needs more than "
@@ -143,8 +157,9 @@ void add_reverse_edges(Dataset& dataset) {
 }
 
 Dataset load_dataset(const DatasetOptions& options) {
-  Dataset dataset =
-      options.generator.empty() ? read_dataset(options.path, options.format) : generate(options);
+  Dataset dataset = options.generator.empty()
+                        ? read_dataset(options.path, options.format, options.missing_features)
+                        : generate(options);
   require_types_stay(dataset, options);
   if (options.symmetric && (!dataset.symmetric || dataset.typed)) add_reverse_edges(dataset);
   if (options.generator.empty()) {

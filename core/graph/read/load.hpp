@@ -26,10 +26,12 @@ Dataset load_dataset(const DatasetOptions& options);
 /// Errors    as add_reverse_relations()
 void add_reverse_edges(Dataset& dataset);
 
-/// Reads a data set as stored: no option applied, no split drawn.
+/// Reads a data set as stored: no option applied, no split drawn. `missing_features` as in
+/// DatasetOptions.
 ///
 /// Errors    as load_dataset
-Dataset read_dataset(const std::string& path, const std::string& format = "auto");
+Dataset read_dataset(const std::string& path, const std::string& format = "auto",
+                     const std::string& missing_features = "");
 
 /// Eight hexadecimal digits for the edges, labels and split of a data set, as training uses them.
 /// Equal data has equal digits, and different data has different ones except by chance; features do

@@ -36,6 +36,7 @@ constexpr auto kSets = std::to_array<PublishedSet>({
      "unpack; read as it is with symmetric (each edge is stored once)", true},
     {"ogbn-proteins", kOgb, "proteins.zip",
      "unpack; read as it is with symmetric (each edge is stored once)", true},
+    {"ogbn-mag", kOgb, "mag.zip", kUnpack, true},
     {"reddit", kSaint, "reddit/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
     {"yelp", kSaint, "yelp/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},
     {"flickr", kSaint, "flickr/{adj_full.npz,feats.npy,class_map.json,role.json}", kToNumpy},

@@ -28,6 +28,22 @@ Dataset read_orrery(const std::filesystem::path& folder);
 ///           num-*-list.csv
 Dataset read_ogb(const std::filesystem::path& folder);
 
+/// Whether a folder has OGB's raw layout of several types of vertices (num-node-dict.csv,
+/// triplet-type-list.csv).
+bool has_ogb_types(const std::filesystem::path& folder);
+
+/// OGB's raw CSV layout of several types of vertices and edges: types in the order of
+/// num-node-dict.csv, relations in that of triplet-type-list.csv. Labels and splits may be of some
+/// types only. Where features are, `missing_features` says what the other types get: "mean" or ""
+/// (fill_with_means), or "zero".
+///
+/// Errors    DataError as read_ogb, and names that are no names, come twice or are unknown (the
+///           nearest one is named), numbers beyond the count of their type, vertices or features of
+///           which files of this size have not so many. ConfigError under
+///           "dataset.missing_features": it is given, and no type needs it
+/// Departs   from OGB's reader: several labels per vertex are refused
+Dataset read_typed_ogb(const std::filesystem::path& folder, const std::string& missing_features);
+
 /// SNAP edge list: a source and a destination per line, further numbers are ignored (with a note).
 /// Vertices may carry any numbers below 2^64; they are renumbered in ascending order of the number
 /// unless they are 0..n-1 already (or the header's "Nodes:" covers them).

@@ -132,6 +132,7 @@ void require_streamable(const DatasetOptions& options, const fs::path& folder) {
                       fmt::format("needs a file of edges or a data set folder with meta.json and "
                                   "edges.npy, found {}; orrery dataset convert writes one",
                                   folder.string()));
+  if (!options.missing_features.empty()) refuse_missing_features(folder.string());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/typed_graph.hpp"
@@ -25,6 +27,9 @@ std::optional<TypedGraph> read_typed_graph(const std::filesystem::path& folder,
 /// Writes edges.npy and edge_relations.npy: relation by relation, each in the order (source,
 /// destination).
 void write_typed_edges(const TypedGraph& typed, const std::filesystem::path& folder);
+
+/// "the unknown vertex type "authorr"; did you mean "author"? there are paper, author"
+std::string words_of_unknown_type(const std::string& name, const std::vector<std::string>& known);
 
 /// Adds to meta.json what read_typed_graph() reads.
 void add_types(nlohmann::ordered_json& meta, const TypedGraph& typed);

@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-using Counts = std::vector<double>;
+using LevelCounts = std::vector<double>;
 
 /// Vertices in an order that depends only on the seed and `salt`.
 std::vector<Vertex> drawn_order(std::int64_t vertices, std::uint64_t seed, std::uint32_t salt) {
@@ -71,8 +71,8 @@ class Levels {
 
   /// Distinct values of each level below the targets, summed over batches [begin, end) of `size`
   /// targets in this order. `kept`: input rows that do not count; null: all count.
-  Counts sum(const std::vector<Vertex>& order, std::int64_t size,
-             const std::vector<std::int64_t>& batches, const std::vector<bool>* kept) const {
+  LevelCounts sum(const std::vector<Vertex>& order, std::int64_t size,
+                  const std::vector<std::int64_t>& batches, const std::vector<bool>* kept) const {
     const auto many = static_cast<std::int64_t>(batches.size());
     std::vector<std::int64_t> sums(levels_, 0);
     std::mutex adding;
@@ -115,7 +115,7 @@ Chosen choose(std::int64_t total, std::int64_t most, std::uint64_t seed) {
   return chosen;
 }
 
-Counts times(Counts counts, double factor) {
+LevelCounts times(LevelCounts counts, double factor) {
   for (double& count : counts) count *= factor;
   return counts;
 }
@@ -141,7 +141,7 @@ std::optional<double> NetworkSharing::ratio(const System& system, int level) con
 }
 
 std::optional<double> NetworkSharing::ratio(const System& system) const {
-  const auto sum = [](const Counts& counts) {
+  const auto sum = [](const LevelCounts& counts) {
     return std::accumulate(counts.begin(), counts.end(), 0.0);
   };
   const double most = sum(used) - sum(systems.front().made);
@@ -180,14 +180,14 @@ NetworkSharing network_sharing(const Csr& graph, const SharingSettings& settings
     return times(levels.sum(order, size, some.numbers, kept), some.each);
   };
 
-  made.systems.push_back({"Deal", Counts(settings.fanouts.size(), vertices)});
+  made.systems.push_back({"Deal", LevelCounts(settings.fanouts.size(), vertices)});
   made.systems.push_back({"DGI", in_batches(settings.merged, nullptr)});
   made.systems.push_back({"DistDGL", in_batches(settings.batch, nullptr)});
-  Counts p3 = made.used;
+  LevelCounts p3 = made.used;
   p3.front() = vertices;
   made.systems.push_back({"P3", std::move(p3)});
   const auto kept = most_likely(graph, settings);
-  Counts salient = in_batches(settings.batch, &kept);
+  LevelCounts salient = in_batches(settings.batch, &kept);
   salient.front() += static_cast<double>(std::min(settings.cached, graph.rows));
   made.systems.push_back({"SALIENT++", std::move(salient)});
   return made;

@@ -170,4 +170,12 @@ StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options
   return of_all_vertices(cut_stream(edges, parts, options));
 }
 
+StreamCut cut_dataset(const Dataset& data, int parts, const PartitionOptions& options) {
+  PartitionOptions of_data = options;
+  if (data.typed)
+    for (const VertexType& type : data.typed->types)
+      of_data.metis.type_counts.push_back(type.count);
+  return cut_graph(*data.graph, parts, of_data, data.split);
+}
+
 }  // namespace orrery

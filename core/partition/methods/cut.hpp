@@ -64,4 +64,7 @@ Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions
 StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
                     std::span<const Split> split = {});
 
+/// The same of a data set, whose split and types of vertices metis can balance.
+StreamCut cut_dataset(const Dataset& data, int parts, const PartitionOptions& options);
+
 }  // namespace orrery

@@ -120,7 +120,8 @@ Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& o
   ORRERY_ASSERT(parts % servers == 0);
   const Csr symmetrised = is_symmetric(graph) ? Csr{} : symmetrise(graph);
   const Csr& both = symmetrised.rows == 0 ? graph : symmetrised;
-  const VertexWeights weights = vertex_weights(both, options.metis.constraints, split);
+  const VertexWeights weights =
+      vertex_weights(both, options.metis.constraints, split, options.metis.type_counts);
   const double tolerance = options.metis.balance;
   if (servers == 1) return {parts, Kway(both, weights).cut(parts, tolerance, options)};
 

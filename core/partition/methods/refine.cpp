@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "core/base/index.hpp"
+#include "core/partition/methods/none.hpp"
 #include "core/partition/replicas.hpp"
 
 namespace orrery {
 namespace {
-
-constexpr std::int32_t kNone = -1;
 
 class Refinement {
  public:

@@ -3,11 +3,10 @@
 #include <numeric>
 
 #include "core/base/index.hpp"
+#include "core/partition/methods/none.hpp"
 
 namespace orrery {
 namespace {
-
-constexpr std::int32_t kNone = -1;
 
 class Pass {
  public:

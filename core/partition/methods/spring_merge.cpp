@@ -5,11 +5,10 @@
 #include <queue>
 
 #include "core/base/index.hpp"
+#include "core/partition/methods/none.hpp"
 
 namespace orrery {
 namespace {
-
-constexpr std::int32_t kNone = -1;
 
 /// The vertices of each cluster as a skew heap, that of the richest neighbour on top.
 class Merger {

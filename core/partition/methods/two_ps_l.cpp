@@ -1,13 +1,12 @@
 #include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/list_scheduling.hpp"
+#include "core/partition/methods/none.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
 
 namespace orrery {
 namespace {
-
-constexpr std::int32_t kNone = -1;
 
 class TwoPsL {
  public:

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHostAlignment = 64;
 /// Large tensors lie on huge pages if the system grants them. Random rows then rarely miss the TLB,
 /// which is worth up to twice the speed of a sparse product.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -21,7 +21,8 @@ std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1)
 
 void* aligned_storage(std::size_t bytes) {
   if (bytes < 2 * kHugePage)
-    return std::aligned_alloc(kAlignment, std::max(rounded(bytes, kAlignment), kAlignment));
+    return std::aligned_alloc(kHostAlignment,
+                              std::max(rounded(bytes, kHostAlignment), kHostAlignment));
   const std::size_t whole = rounded(bytes, kHugePage);
   void* raw = std::aligned_alloc(kHugePage, whole);
   // only a hint: a refusal costs only speed

@@ -13,9 +13,9 @@ namespace orrery {
 namespace {
 
 /// The numbers of these draws of the purpose `split`; the draws of vertices have number 0.
-constexpr std::uint32_t kOrder = 1, kNegatives = 2;
+constexpr std::uint32_t kHeldOutOrder = 1, kHeldOutNegatives = 2;
 /// A draw that is an edge is drawn again, up to this many draws in all; then it is taken.
-constexpr int kTries = 100;
+constexpr int kHeldOutTries = 100;
 
 /// All links in an order that depends on (seed, link) alone.
 std::vector<VertexPair> shuffled_links(const Dataset& data, std::uint64_t seed) {
@@ -28,7 +28,7 @@ std::vector<VertexPair> shuffled_links(const Dataset& data, std::uint64_t seed) 
     for (const Vertex u : data.graph->row(v)) {
       if (u == v || (data.symmetric && u > v)) continue;
       const auto bits = random_bits(seed, Purpose::split, static_cast<std::uint32_t>(u),
-                                    static_cast<std::uint32_t>(v), kOrder);
+                                    static_cast<std::uint32_t>(v), kHeldOutOrder);
       const bool turned = data.symmetric && (bits[2] & 1U) != 0;
       keyed.push_back({(std::uint64_t{bits[0]} << 32U) | bits[1],
                        turned ? VertexPair{v, u} : VertexPair{u, v}});
@@ -56,10 +56,10 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, int per_link, Corrupt
     const std::uint64_t key =
         derived_seed(seed, Purpose::split, static_cast<std::uint32_t>(link.source),
                      static_cast<std::uint32_t>(link.destination));
-    Sequence draws(key, Purpose::split, kNegatives);
+    Sequence draws(key, Purpose::split, kHeldOutNegatives);
     for (int k = 0; k < per_link; ++k) {
       VertexPair pair = link;
-      for (int tries = 0; tries < kTries; ++tries) {
+      for (int tries = 0; tries < kHeldOutTries; ++tries) {
         if (corrupted == Corrupted::both) pair.source = static_cast<Vertex>(draws.below(n));
         pair.destination = static_cast<Vertex>(draws.below(n));
         if (pair.source != pair.destination && !has_edge(graph, pair)) break;

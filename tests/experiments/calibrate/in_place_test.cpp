@@ -10,57 +10,59 @@
 namespace orrery::calibrate {
 namespace {
 
-constexpr double kMiB = 1 << 20;
+constexpr double kBytesPerMiB = 1 << 20;
 
 double factor(const sim::PriceTable& table, double threads, double bytes) {
   return sim::interpolate(table, std::vector<double>{threads, bytes});
 }
 
 TEST(InPlace, FactorsAreRatiosOfSumsAroundEachPoint) {
-  const auto tables = fit_in_place({{"spmm", 4 * kMiB, 1, 1e-3, 2e-3},
-                                    {"spmm", 4 * kMiB, 1, 3e-3, 3e-3},
-                                    {"spmm", 256 * kMiB, 1, 1e-2, 3e-2},
-                                    {"gemm", 4 * kMiB, 1, 1e-3, 1e-3}});
+  const auto tables = fit_in_place({{"spmm", 4 * kBytesPerMiB, 1, 1e-3, 2e-3},
+                                    {"spmm", 4 * kBytesPerMiB, 1, 3e-3, 3e-3},
+                                    {"spmm", 256 * kBytesPerMiB, 1, 1e-2, 3e-2},
+                                    {"gemm", 4 * kBytesPerMiB, 1, 1e-3, 1e-3}});
 
   const sim::PriceTable& spmm = tables.at("spmm");
-  EXPECT_NEAR(factor(spmm, 1, 4 * kMiB), 5.0 / 4, 1e-12);
-  EXPECT_NEAR(factor(spmm, 1, 256 * kMiB), 3, 1e-12);
-  EXPECT_NEAR(factor(tables.at("gemm"), 1, 256 * kMiB), 1, 1e-12);
+  EXPECT_NEAR(factor(spmm, 1, 4 * kBytesPerMiB), 5.0 / 4, 1e-12);
+  EXPECT_NEAR(factor(spmm, 1, 256 * kBytesPerMiB), 3, 1e-12);
+  EXPECT_NEAR(factor(tables.at("gemm"), 1, 256 * kBytesPerMiB), 1, 1e-12);
   EXPECT_EQ(sim::problem_of(spmm, "spmm"), "");
 }
 
 TEST(InPlace, SizesWithoutSamplesTakeTheNearestFactorAndNoSizeGrowsIt) {
-  const sim::PriceTable table = fit_in_place({{"spmm", 4 * kMiB, 2, 1e-3, 2e-3}}).at("spmm");
+  const sim::PriceTable table =
+      fit_in_place({{"spmm", 4 * kBytesPerMiB, 2, 1e-3, 2e-3}}).at("spmm");
 
-  for (const double bytes : {1.0, 1e5, 4 * kMiB, 1e9, 1e12})
+  for (const double bytes : {1.0, 1e5, 4 * kBytesPerMiB, 1e9, 1e12})
     EXPECT_NEAR(factor(table, 2, bytes), 2, 1e-12) << bytes;
 }
 
 TEST(InPlace, ThreadsHaveFactorsOfTheirOwn) {
-  const sim::PriceTable table =
-      fit_in_place({{"spmm", 4 * kMiB, 1, 1e-3, 1e-3}, {"spmm", 4 * kMiB, 4, 1e-3, 4e-3}})
-          .at("spmm");
+  const sim::PriceTable table = fit_in_place({{"spmm", 4 * kBytesPerMiB, 1, 1e-3, 1e-3},
+                                              {"spmm", 4 * kBytesPerMiB, 4, 1e-3, 4e-3}})
+                                    .at("spmm");
 
-  EXPECT_NEAR(factor(table, 1, 4 * kMiB), 1, 1e-12);
-  EXPECT_NEAR(factor(table, 4, 4 * kMiB), 4, 1e-12);
-  EXPECT_NEAR(factor(table, 2, 4 * kMiB), 2, 1e-12);
+  EXPECT_NEAR(factor(table, 1, 4 * kBytesPerMiB), 1, 1e-12);
+  EXPECT_NEAR(factor(table, 4, 4 * kBytesPerMiB), 4, 1e-12);
+  EXPECT_NEAR(factor(table, 2, 4 * kBytesPerMiB), 2, 1e-12);
 }
 
 TEST(InPlace, ASampleBetweenTwoPointsCountsForBoth) {
-  const double between = 4 * kMiB * 2.8284271247461903;  // half way to 32 MiB, in logarithms
+  const double between =
+      4 * kBytesPerMiB * 2.8284271247461903;  // half way to 32 MiB, in logarithms
   const sim::PriceTable table =
-      fit_in_place({{"spmm", 4 * kMiB, 1, 1, 1}, {"spmm", between, 1, 2, 4}}).at("spmm");
+      fit_in_place({{"spmm", 4 * kBytesPerMiB, 1, 1, 1}, {"spmm", between, 1, 2, 4}}).at("spmm");
 
-  EXPECT_NEAR(factor(table, 1, 4 * kMiB), (1 + 2.0) / (1 + 1.0), 1e-9);
-  EXPECT_NEAR(factor(table, 1, 32 * kMiB), 2, 1e-9);
+  EXPECT_NEAR(factor(table, 1, 4 * kBytesPerMiB), (1 + 2.0) / (1 + 1.0), 1e-9);
+  EXPECT_NEAR(factor(table, 1, 32 * kBytesPerMiB), 2, 1e-9);
 }
 
 // Two trainings: factors of the one, 2 and 1, price the other, which took 3 and 1, and the reverse.
 TEST(InPlace, ErrorsAreThoseOfATrainingThatWasLeftOut) {
-  const std::vector<InPlaceSample> samples{{"spmm", 4 * kMiB, 1, 1, 2, 0},
-                                           {"gemm", 4 * kMiB, 1, 1, 1, 0},
-                                           {"spmm", 4 * kMiB, 1, 1, 3, 1},
-                                           {"gemm", 4 * kMiB, 1, 1, 1, 1}};
+  const std::vector<InPlaceSample> samples{{"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0},
+                                           {"gemm", 4 * kBytesPerMiB, 1, 1, 1, 0},
+                                           {"spmm", 4 * kBytesPerMiB, 1, 1, 3, 1},
+                                           {"gemm", 4 * kBytesPerMiB, 1, 1, 1, 1}};
 
   const sim::PriceErrors errors = errors_of(samples);
 
@@ -71,7 +73,7 @@ TEST(InPlace, ErrorsAreThoseOfATrainingThatWasLeftOut) {
 }
 
 TEST(InPlace, OneTrainingSaysNothingOfErrors) {
-  EXPECT_FALSE(errors_of({{"spmm", 4 * kMiB, 1, 1, 2, 0}}).known());
+  EXPECT_FALSE(errors_of({{"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0}}).known());
 }
 
 TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPrice) {

@@ -29,7 +29,7 @@ Cluster shipped(const std::string& name, std::optional<int> servers = {}) {
   return load_cluster(kFolder + name + ".json", servers);
 }
 
-std::string refusal(const Json& file) {
+std::string refused_cluster(const Json& file) {
   try {
     make_cluster(file);
   } catch (const ConfigError& error) {
@@ -230,10 +230,11 @@ TEST(ClusterFile, TellsMistakesAboutHosts) {
   word["server"]["host_core"] = word["server"]["host_cores"];
   pinned["server"]["host_pinned_bytes"]["value"] = std::int64_t{1} << 50;
 
-  EXPECT_EQ(refusal(none).rfind("server.host_cores.value: found 0", 0), 0U) << refusal(none);
-  EXPECT_EQ(refusal(bare), "server.host_cores.source: is required");
-  EXPECT_NE(refusal(word).find("Did you mean \"host_cores\"?"), std::string::npos);
-  EXPECT_NE(refusal(pinned).find("bytes that may be pinned"), std::string::npos);
+  EXPECT_EQ(refused_cluster(none).rfind("server.host_cores.value: found 0", 0), 0U)
+      << refused_cluster(none);
+  EXPECT_EQ(refused_cluster(bare), "server.host_cores.source: is required");
+  EXPECT_NE(refused_cluster(word).find("Did you mean \"host_cores\"?"), std::string::npos);
+  EXPECT_NE(refused_cluster(pinned).find("bytes that may be pinned"), std::string::npos);
 }
 
 TEST(ShippedClusters, GiveASourceForEveryNumber) {
@@ -244,28 +245,31 @@ TEST(ClusterFile, WithALinkCutNamesTheDevice) {
   Json file = file_of("a6000-4x4-pcie");
   file["server"]["links"][0]["from"] = "gpu0..gpu2";
 
-  EXPECT_EQ(refusal(file).rfind("s0/gpu3: unreachable device: no route between it and s0/gpu0", 0),
+  EXPECT_EQ(refused_cluster(file).rfind(
+                "s0/gpu3: unreachable device: no route between it and s0/gpu0", 0),
             0U)
-      << refusal(file);
+      << refused_cluster(file);
 }
 
 TEST(ClusterFile, TellsUnknownKeysWithTheNearest) {
   Json file = file_of("dgx-1");
   file["link_types"]["qpi"]["latency_second"] = 1;
 
-  EXPECT_EQ(refusal(file).rfind("link_types.qpi.latency_second: unknown key. Did you mean "
-                                "\"latency_seconds\"? Known keys: ",
-                                0),
+  EXPECT_EQ(refused_cluster(file).rfind("link_types.qpi.latency_second: unknown key. Did you mean "
+                                        "\"latency_seconds\"? Known keys: ",
+                                        0),
             0U)
-      << refusal(file);
+      << refused_cluster(file);
 }
 
 TEST(ClusterFile, TellsUnknownKeysInListsWithTheNearest) {
   Json file = file_of("dgx-1");
   file["server"]["links"][2]["form"] = "gpu0";
 
-  EXPECT_EQ(refusal(file).rfind("server.links[2].form: unknown key. Did you mean \"from\"?", 0), 0U)
-      << refusal(file);
+  EXPECT_EQ(
+      refused_cluster(file).rfind("server.links[2].form: unknown key. Did you mean \"from\"?", 0),
+      0U)
+      << refused_cluster(file);
 }
 
 TEST(ClusterFile, TellsUnknownNodesAndTypesWithTheNearest) {
@@ -274,16 +278,18 @@ TEST(ClusterFile, TellsUnknownNodesAndTypesWithTheNearest) {
   type["server"]["links"][5]["type"] = "qpl";
   device["server"]["nodes"]["gpu0..gpu7"] = "v100";
 
-  EXPECT_EQ(
-      refusal(node).rfind("server.links[5].to: unknown node \"cpv1\". Did you mean \"cpu1\"?", 0),
-      0U)
-      << refusal(node);
-  EXPECT_EQ(refusal(type).rfind(
+  EXPECT_EQ(refused_cluster(node).rfind(
+                "server.links[5].to: unknown node \"cpv1\". Did you mean \"cpu1\"?", 0),
+            0U)
+      << refused_cluster(node);
+  EXPECT_EQ(refused_cluster(type).rfind(
                 "server.links[5].type: unknown type of link \"qpl\". Did you mean \"qpi\"?", 0),
             0U)
-      << refusal(type);
-  EXPECT_EQ(refusal(device).rfind("server.nodes.gpu0..gpu7: unknown kind of node \"v100\".", 0), 0U)
-      << refusal(device);
+      << refused_cluster(type);
+  EXPECT_EQ(
+      refused_cluster(device).rfind("server.nodes.gpu0..gpu7: unknown kind of node \"v100\".", 0),
+      0U)
+      << refused_cluster(device);
 }
 
 TEST(ClusterFile, RefusesRatesThatAreNotPositive) {
@@ -291,8 +297,8 @@ TEST(ClusterFile, RefusesRatesThatAreNotPositive) {
     Json file = file_of("dgx-1");
     file["link_types"]["qpi"]["bytes_per_second"]["value"] = rate;
 
-    EXPECT_EQ(refusal(file).rfind("link_types.qpi.bytes_per_second.value: found ", 0), 0U)
-        << refusal(file);
+    EXPECT_EQ(refused_cluster(file).rfind("link_types.qpi.bytes_per_second.value: found ", 0), 0U)
+        << refused_cluster(file);
   }
 }
 
@@ -300,14 +306,15 @@ TEST(ClusterFile, RefusesEmptyTypes) {
   Json file = file_of("dgx-1");
   file["device_types"] = Json::object();
 
-  EXPECT_EQ(refusal(file), "device_types: found an empty object, expected at least one key");
+  EXPECT_EQ(refused_cluster(file),
+            "device_types: found an empty object, expected at least one key");
 }
 
 TEST(ClusterFile, RefusesNumbersWithoutASource) {
   Json file = file_of("dgx-1");
   file["link_types"]["qpi"]["bytes_per_second"].erase("source");
 
-  EXPECT_EQ(refusal(file), "link_types.qpi.bytes_per_second.source: is required");
+  EXPECT_EQ(refused_cluster(file), "link_types.qpi.bytes_per_second.source: is required");
 }
 
 TEST(ClusterFile, RefusesDuplicates) {
@@ -315,9 +322,10 @@ TEST(ClusterFile, RefusesDuplicates) {
   node["server"]["nodes"]["gpu7"] = "v100-sxm2-32gb";
   link["server"]["links"][0]["pairs"].push_back("gpu3-gpu0");
 
-  EXPECT_EQ(refusal(node), "server.nodes.gpu7: duplicate name: gpu7");
-  EXPECT_EQ(refusal(link).rfind("server.links[0]: s0/gpu3 and s0/gpu0 are linked twice", 0), 0U)
-      << refusal(link);
+  EXPECT_EQ(refused_cluster(node), "server.nodes.gpu7: duplicate name: gpu7");
+  EXPECT_EQ(refused_cluster(link).rfind("server.links[0]: s0/gpu3 and s0/gpu0 are linked twice", 0),
+            0U)
+      << refused_cluster(link);
 }
 
 TEST(ClusterFile, RefusesPatternsThatDoNotFit) {
@@ -327,11 +335,12 @@ TEST(ClusterFile, RefusesPatternsThatDoNotFit) {
   pair["server"]["links"][0]["pairs"][1] = "gpu0";
   half["server"]["links"][5].erase("to");
 
-  EXPECT_NE(refusal(uneven).find("cannot be shared out evenly"), std::string::npos);
-  EXPECT_EQ(refusal(range).rfind("server.links[2].from: found \"gpu7..gpu0\", expected a range", 0),
+  EXPECT_NE(refused_cluster(uneven).find("cannot be shared out evenly"), std::string::npos);
+  EXPECT_EQ(refused_cluster(range).rfind(
+                "server.links[2].from: found \"gpu7..gpu0\", expected a range", 0),
             0U);
-  EXPECT_EQ(refusal(pair).rfind("server.links[0].pairs[1]: found \"gpu0\"", 0), 0U);
-  EXPECT_EQ(refusal(half), "server.links[5].from: only goes with \"to\"");
+  EXPECT_EQ(refused_cluster(pair).rfind("server.links[0].pairs[1]: found \"gpu0\"", 0), 0U);
+  EXPECT_EQ(refused_cluster(half), "server.links[5].from: only goes with \"to\"");
 }
 
 TEST(ClusterFile, WiresNetworksOfSeveralSwitches) {
@@ -368,15 +377,15 @@ TEST(ClusterFile, GivesEachCableItsTotalOfBothDirections) {
     if (link.type == "ib-ndr uplink") {
       EXPECT_DOUBLE_EQ(both_directions(link) / link.bytes_per_second, 70.0 / 47);
     }
-  EXPECT_NE(refusal(beyond).find("expected 4000000000 to 8000000000"), std::string::npos)
-      << refusal(beyond);
+  EXPECT_NE(refused_cluster(beyond).find("expected 4000000000 to 8000000000"), std::string::npos)
+      << refused_cluster(beyond);
 }
 
 TEST(ClusterFile, NeedsANetworkBetweenServers) {
   Json file = file_of("a6000-1x2-nvlink");
   file["servers"]["value"] = 2;
 
-  EXPECT_EQ(refusal(file), "network: is required with 2 servers");
+  EXPECT_EQ(refused_cluster(file), "network: is required with 2 servers");
 }
 
 TEST(ClusterFile, IsFoundByNameAndMissedWithTheNearest) {
@@ -408,10 +417,10 @@ TEST(ClusterFile, RefusesNamesThatNobodyReads) {
   named["server"]["nodes"][std::string(200000, 'x')] = "switch";
   linked["server"]["links"][0]["pairs"][0] = std::string(200000, 'x') + "-gpu0";
 
-  EXPECT_NE(refusal(named).find("xxx...\", expected a name of at most 256 letters"),
+  EXPECT_NE(refused_cluster(named).find("xxx...\", expected a name of at most 256 letters"),
             std::string::npos);
-  EXPECT_NE(refusal(linked), "accepted");
-  EXPECT_LT(refusal(linked).size(), 10000U);
+  EXPECT_NE(refused_cluster(linked), "accepted");
+  EXPECT_LT(refused_cluster(linked).size(), 10000U);
 }
 
 TEST(ClusterFile, ManyStarsTakeNoTime) {
@@ -425,8 +434,8 @@ TEST(ClusterFile, ManyStarsTakeNoTime) {
   link["from"] = "a" + stars + "*";
   file["server"]["links"].push_back(link);
 
-  EXPECT_NE(refusal(unknown).find("unknown node"), std::string::npos);
-  EXPECT_EQ(refusal(file), "accepted");
+  EXPECT_NE(refused_cluster(unknown).find("unknown node"), std::string::npos);
+  EXPECT_EQ(refused_cluster(file), "accepted");
 }
 
 }  // namespace

@@ -12,29 +12,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::string kMinimal =
+const std::string kOnCora =
     R"({"name": "t", "dataset": {"path": "cora"}, "model": {"type": "gcn"},
         "strategy": {"type": "full_graph"}})";
 
-std::vector<Experiment> load(const std::vector<std::string>& overrides,
-                             const std::string& text = kMinimal) {
+std::vector<Experiment> parsed(const std::vector<std::string>& overrides,
+                               const std::string& text = kOnCora) {
   return parse_experiments(text, "test.json", overrides);
 }
 
 /// The message that these overrides of the minimal file lead to; empty when they are accepted.
-std::string problem(const std::vector<std::string>& overrides, const std::string& text = kMinimal) {
+std::string problem(const std::vector<std::string>& overrides, const std::string& text = kOnCora) {
   try {
-    load(overrides, text);
+    parsed(overrides, text);
   } catch (const ConfigError& error) {
     return error.what();
   }
   return "";
 }
 
-testing::AssertionResult says(const std::string& message, const std::string& part) {
+::testing::AssertionResult says(const std::string& message, const std::string& part) {
   if (message.find(part) != std::string::npos && message.find('\n') == std::string::npos)
-    return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "\"" << message << "\" is no line with \"" << part << "\"";
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "\"" << message << "\" is no line with \"" << part << "\"";
 }
 
 TEST(Limits, NumbersBeyondTheirTypeAreRefused) {
@@ -56,7 +57,7 @@ TEST(Limits, WhatIsNoFiniteNumberIsRefused) {
 }
 
 TEST(Limits, SeedsAreWhatEveryJsonReaderHoldsExactly) {
-  EXPECT_EQ(load({"seed=9007199254740992"}).front().train.seed, std::uint64_t{1} << 53U);
+  EXPECT_EQ(parsed({"seed=9007199254740992"}).front().train.seed, std::uint64_t{1} << 53U);
   EXPECT_TRUE(says(problem({"seed=18446744073709551615"}), "seed: found 18446744073709551615"));
 }
 
@@ -90,8 +91,8 @@ TEST(Limits, HugeSweepsAreRefusedBeforeTheyFillTheMemory) {
 }
 
 TEST(Override, OfASweepsListTakesItsWholeKeyPath) {
-  const auto list = load({R"(sweep={"strategy.type": ["full_graph", "spmm_1d"]})",
-                          R"(sweep.strategy.type=["spmm_1d"])"});
+  const auto list = parsed({R"(sweep={"strategy.type": ["full_graph", "spmm_1d"]})",
+                            R"(sweep.strategy.type=["spmm_1d"])"});
 
   ASSERT_EQ(list.size(), 1U);
   EXPECT_EQ(list[0].label, "strategy.type=spmm_1d");
@@ -100,11 +101,11 @@ TEST(Override, OfASweepsListTakesItsWholeKeyPath) {
 TEST(DegreeFile, TakesThePlaceOfVerticesEdgesAndExponent) {
   const std::string generated = R"(dataset={"generate": "bter", "degree_file": "d.txt"})";
 
-  const Experiment e = load({generated}).front();
+  const Experiment e = parsed({generated}).front();
 
   EXPECT_EQ(e.dataset.degree_file, "d.txt");
   EXPECT_EQ(e.dataset.generate_vertices, 0);
-  EXPECT_EQ(load({}, e.resolved.dump()).front().resolved, e.resolved);
+  EXPECT_EQ(parsed({}, e.resolved.dump()).front().resolved, e.resolved);
   EXPECT_TRUE(says(problem({generated, "dataset.vertices=10"}),
                    "dataset.vertices: does not go with \"degree_file\""));
   EXPECT_TRUE(says(problem({generated, "dataset.exponent=3"}),
@@ -112,11 +113,11 @@ TEST(DegreeFile, TakesThePlaceOfVerticesEdgesAndExponent) {
 }
 
 TEST(DatasetPath, BesideTheFileIsFoundAndStandsInTheResolvedFile) {
-  std::string name = (std::filesystem::path(testing::TempDir()) / "orrery_XXXXXX").string();
+  std::string name = (std::filesystem::path(::testing::TempDir()) / "orrery_XXXXXX").string();
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   const std::filesystem::path folder = name;
   std::filesystem::create_directories(folder / "my_graph");
-  std::ofstream(folder / "e.json") << kMinimal;
+  std::ofstream(folder / "e.json") << kOnCora;
 
   const auto found = load_experiments((folder / "e.json").string(), {"dataset.path=my_graph"});
   const auto bare = load_experiments((folder / "e.json").string(), {});

@@ -11,12 +11,10 @@
 #include "core/terminal/words.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "tests/experiments/config/minimal.hpp"
 
 namespace orrery {
 namespace {
-
-const std::string kMinimal = R"({"name": "n", "dataset": {"generate": "rmat"},
-  "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
 
 std::vector<Experiment> load(const std::vector<std::string>& overrides = {}) {
   return parse_experiments(kMinimal, "test.json", overrides);
@@ -45,6 +43,7 @@ TEST(Defaults, AreThoseOfTheContract) {
   EXPECT_EQ(e.kernels, "cpu");
   EXPECT_FALSE(e.device_bytes.has_value());
   EXPECT_FALSE(e.dataset.row_normalise.has_value());
+  EXPECT_EQ(e.dataset.missing_features, "");
 }
 
 TEST(Defaults, StandInTheResolvedFileWhichResolvesToItself) {
@@ -286,7 +285,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
       "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
       "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
-      "attention_dropout, projection_dropout, bases");
+      "attention_dropout, projection_dropout, bases, blocks");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -419,6 +418,12 @@ TEST(Refusal, OfCombinations) {
             "dataset.training_share: applies to a drawn split: set dataset.split to \"random\", "
             "or leave it out");
   EXPECT_EQ(refusal_of("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+  EXPECT_EQ(refusal_of("dataset.missing_features=zero"),
+            "dataset.missing_features: only goes with \"path\"");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "mag", "missing_features": "zero"})"), "accepted");
+  EXPECT_EQ(refusal_of(R"(dataset={"path": "mag", "missing_features": "zero",
+                                   "features": {"random": 8}})"),
+            "dataset.missing_features: does not go with \"features\"");
   EXPECT_EQ(
       refusal_of("dataset.path=cora"),
       "dataset: \"path\", \"generate\", \"parts\", \"statistics\" and \"edge_list\" exclude each "

@@ -9,14 +9,12 @@
 #include "core/base/error.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/run/job_script.hpp"
+#include "tests/experiments/config/minimal.hpp"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const std::string kMinimal = R"({"name": "n", "dataset": {"generate": "rmat"},
-  "model": {"type": "gcn"}, "strategy": {"type": "full_graph"}})";
 
 Experiment experiment(const std::string& cluster, const std::vector<std::string>& more = {}) {
   std::vector<std::string> overrides{"cluster=" + cluster};

@@ -32,7 +32,7 @@ sim::DeviceProfile shipped(const std::string& name) {
   return load_profile(kFolder + "devices/" + name + ".json");
 }
 
-std::string refusal(const Json& file) {
+std::string refused_profile(const Json& file) {
   try {
     make_profile(file);
   } catch (const ConfigError& error) {
@@ -169,7 +169,7 @@ TEST(ProfileFiles, TellHowFarPricesAreOff) {
 
   EXPECT_EQ(make_price_errors(file), errors);
   EXPECT_EQ(file["errors"]["kinds"]["spmm"]["source"], "of errors.kinds.spmm");
-  EXPECT_EQ(refusal(file), "accepted");
+  EXPECT_EQ(refused_profile(file), "accepted");
   EXPECT_GT(load_price_errors("a6000").operations, 0);
 
   file["errors"]["kinds"]["spmn"] = file["errors"]["kinds"]["spmm"];
@@ -192,51 +192,57 @@ TEST(ProfileFiles, TellHowFarPricesAreOff) {
 TEST(ProfileFiles, TellMistakesByTheirPath) {
   Json file = file_of("t4");
   file["roofline"]["kinds"]["gemmm"] = file["roofline"]["kinds"]["gemm"];
-  EXPECT_NE(refusal(file).find("roofline.kinds.gemmm: unknown kind of operation. Did you mean"),
-            std::string::npos)
-      << refusal(file);
+  EXPECT_NE(
+      refused_profile(file).find("roofline.kinds.gemmm: unknown kind of operation. Did you mean"),
+      std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["isue_seconds"] = file["issue_seconds"];
-  EXPECT_NE(refusal(file).find("isue_seconds: unknown key. Did you mean \"issue_seconds\"?"),
-            std::string::npos)
-      << refusal(file);
+  EXPECT_NE(
+      refused_profile(file).find("isue_seconds: unknown key. Did you mean \"issue_seconds\"?"),
+      std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["communication_slowdown"]["value"] = 0.9;
-  EXPECT_NE(refusal(file).find("communication_slowdown.value: found 0.9, expected a value >= 1"),
-            std::string::npos)
-      << refusal(file);
+  EXPECT_NE(
+      refused_profile(file).find("communication_slowdown.value: found 0.9, expected a value >= 1"),
+      std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["issue_seconds"].erase("source");
-  EXPECT_NE(refusal(file).find("issue_seconds.source: is required"), std::string::npos)
-      << refusal(file);
+  EXPECT_NE(refused_profile(file).find("issue_seconds.source: is required"), std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["tables"]["gemm"] = {{"axes", {{{"name", "m"}, {"points", {1, 2}}}}},
                             {"seconds", {1.0}},
                             {"fit_error", 0},
                             {"source", "a test"}};
-  EXPECT_NE(refusal(file).find("tables.gemm: found 1 seconds, expected 2"), std::string::npos)
-      << refusal(file);
+  EXPECT_NE(refused_profile(file).find("tables.gemm: found 1 seconds, expected 2"),
+            std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["host"]["kinds"]["sample"] = {{"seconds_per_items", {{"value", 1}, {"source", "a test"}}}};
-  EXPECT_NE(refusal(file).find("host.kinds.sample.seconds_per_items: unknown key. Did you mean "
-                               "\"seconds_per_item\"?"),
-            std::string::npos)
-      << refusal(file);
+  EXPECT_NE(
+      refused_profile(file).find("host.kinds.sample.seconds_per_items: unknown key. Did you mean "
+                                 "\"seconds_per_item\"?"),
+      std::string::npos)
+      << refused_profile(file);
 
   file = file_of("t4");
   file["host"]["kinds"]["sample"] = {{"thread_efficiency", {{"value", 2}, {"source", "a test"}}}};
-  EXPECT_NE(refusal(file).find("host.kinds.sample.thread_efficiency.value: found 2"),
+  EXPECT_NE(refused_profile(file).find("host.kinds.sample.thread_efficiency.value: found 2"),
             std::string::npos)
-      << refusal(file);
+      << refused_profile(file);
 
   file = file_of("t4");
   file["scale"]["spmn"] = {{"value", 2}, {"source", "a test"}};
-  EXPECT_NE(refusal(file).find("Did you mean \"spmm\"?"), std::string::npos) << refusal(file);
+  EXPECT_NE(refused_profile(file).find("Did you mean \"spmm\"?"), std::string::npos)
+      << refused_profile(file);
 }
 
 TEST(ProfileFiles, OfUnknownNamesAreToldWithTheNearest) {

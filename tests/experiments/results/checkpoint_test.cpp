@@ -13,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/rng.hpp"
 #include "experiments/config/experiment.hpp"
+#include "tests/experiments/results/contents.hpp"
 
 namespace orrery {
 namespace {
@@ -21,12 +22,6 @@ using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-std::string read(const fs::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 class CheckpointFile : public ::testing::Test {
  protected:
@@ -56,7 +51,7 @@ class CheckpointFile : public ::testing::Test {
 TEST_F(CheckpointFile, ComesBackAsItWas) {
   write_checkpoint(file_, checkpoint_, experiment());
 
-  const Checkpoint back = parse_checkpoint(read(file_), "c", experiment());
+  const Checkpoint back = parse_checkpoint(contents_of(file_), "c", experiment());
 
   EXPECT_EQ(back.epochs, 7);
   EXPECT_EQ(back.state, checkpoint_.state);
@@ -65,9 +60,9 @@ TEST_F(CheckpointFile, ComesBackAsItWas) {
 
 TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
   write_checkpoint(file_, checkpoint_, experiment(), ModelWidths{10, 5});
-  const ModelCheckpoint back = parse_checkpoint_of_model(read(file_), "c", experiment());
+  const ModelCheckpoint back = parse_checkpoint_of_model(contents_of(file_), "c", experiment());
   write_checkpoint(file_, checkpoint_, experiment());
-  const ModelCheckpoint unknown = parse_checkpoint_of_model(read(file_), "c", experiment());
+  const ModelCheckpoint unknown = parse_checkpoint_of_model(contents_of(file_), "c", experiment());
 
   ASSERT_TRUE(back.widths);
   EXPECT_EQ(back.widths->features, 10);
@@ -95,21 +90,22 @@ TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
   };
   write_checkpoint(file_, checkpoint_, with("true"));
   try {
-    parse_checkpoint_of_model(read(file_), "c", experiment());
+    parse_checkpoint_of_model(contents_of(file_), "c", experiment());
     ADD_FAILURE() << "accepted";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("inference.weights: c: its model works on features that"));
   }
-  EXPECT_EQ(problem_with(read(file_), with("true")), "accepted");
-  EXPECT_THAT(problem_with(read(file_), with("false")), HasSubstr("strategy.learn_features"));
+  EXPECT_EQ(problem_with(contents_of(file_), with("true")), "accepted");
+  EXPECT_THAT(problem_with(contents_of(file_), with("false")),
+              HasSubstr("strategy.learn_features"));
   write_checkpoint(file_, checkpoint_, with("false"));
-  EXPECT_NO_THROW(parse_checkpoint_of_model(read(file_), "c", experiment()));
+  EXPECT_NO_THROW(parse_checkpoint_of_model(contents_of(file_), "c", experiment()));
 }
 
 TEST_F(CheckpointFile, ServesOtherRanksStrategiesAndLengthsOfTheSameExperiment) {
   write_checkpoint(file_, checkpoint_, experiment());
 
-  EXPECT_EQ(problem_with(read(file_),
+  EXPECT_EQ(problem_with(contents_of(file_),
                          experiment({"strategy.type=spmm_1d", "cluster.ranks=3", "train.epochs=900",
                                      "train.checkpoint_every=5", "partition.method=random"})),
             "accepted");
@@ -127,7 +123,7 @@ TEST_F(CheckpointFile, FromWithinAnEpochServesTheSameStrategyOnTheSameRanks) {
   const Checkpoint within{7, {{1.5F}}, 3, {0.1, 1.0 / 3}};
   for (const std::string seeds : {"local", "global"}) {
     write_checkpoint(file_, within, with(seeds));
-    const std::string bytes = read(file_);
+    const std::string bytes = contents_of(file_);
 
     const Checkpoint back = parse_checkpoint(bytes, "c", with(seeds, {"train.epochs=900"}));
 
@@ -143,7 +139,7 @@ TEST_F(CheckpointFile, FromWithinAnEpochServesTheSameStrategyOnTheSameRanks) {
 
 TEST_F(CheckpointFile, OfAnotherExperimentIsRefusedByTheKeyThatDiffers) {
   write_checkpoint(file_, checkpoint_, experiment());
-  const std::string bytes = read(file_);
+  const std::string bytes = contents_of(file_);
 
   for (const auto& [setting, words] : std::vector<std::pair<std::string, std::string>>{
            {"model.hidden=32", "model.hidden: is 32 here, but 64 in c"},
@@ -157,7 +153,7 @@ TEST_F(CheckpointFile, OfLocalModelsServesTheSamePartsAlone) {
   const std::string parts = R"(strategy={"type": "model_averaging", "hops": 1})";
   const Json kept = experiment({parts, "partition.parts=4", "cluster.ranks=2"});
   write_checkpoint(folder_ / "c", {7, {{1, 2}}}, kept);
-  const std::string bytes = read(folder_ / "c");
+  const std::string bytes = contents_of(folder_ / "c");
 
   EXPECT_EQ(problem_with(bytes, experiment({parts, "partition.parts=4", "cluster.ranks=4"})),
             "accepted");
@@ -170,7 +166,7 @@ TEST_F(CheckpointFile, OfLocalModelsServesTheSamePartsAlone) {
 TEST_F(CheckpointFile, OfSampledTrainingServesTheSameDrawsAlone) {
   const std::string local = R"(strategy={"type": "mini_batch", "batch": 10, "fanouts": [5, 5, 5]})";
   write_checkpoint(file_, checkpoint_, experiment({local, "model.layers=3"}));
-  const std::string bytes = read(file_);
+  const std::string bytes = contents_of(file_);
   const auto problem = [&](const std::string& setting) {
     return problem_with(bytes, experiment({local, "model.layers=3", setting}));
   };
@@ -190,20 +186,22 @@ TEST_F(CheckpointFile, OfGlobalSeedsServesAnyCut) {
       R"(strategy={"type": "mini_batch", "fanouts": [5, 5, 5], "seeds": "global"})";
   write_checkpoint(file_, checkpoint_, experiment({global, "model.layers=3"}));
 
-  EXPECT_EQ(problem_with(read(file_), experiment({global, "model.layers=3", "cluster.ranks=3",
-                                                  "partition.method=random"})),
-            "accepted");
+  EXPECT_EQ(
+      problem_with(contents_of(file_), experiment({global, "model.layers=3", "cluster.ranks=3",
+                                                   "partition.method=random"})),
+      "accepted");
 }
 
 TEST_F(CheckpointFile, OfInexactTrainingServesTheSameCutAlone) {
   const std::string some = "strategy.boundary_sampling=0.5";
   write_checkpoint(file_, checkpoint_, experiment({some}));
 
-  EXPECT_EQ(problem_with(read(file_), experiment({some, "strategy.overlap=false"})), "accepted");
-  EXPECT_THAT(problem_with(read(file_), experiment()),
+  EXPECT_EQ(problem_with(contents_of(file_), experiment({some, "strategy.overlap=false"})),
+            "accepted");
+  EXPECT_THAT(problem_with(contents_of(file_), experiment()),
               HasSubstr("strategy: the weights here are learned on the whole graph, with exact "
                         "gradients, but those in c with {"));
-  EXPECT_THAT(problem_with(read(file_), experiment({some, "cluster.ranks=5"})),
+  EXPECT_THAT(problem_with(contents_of(file_), experiment({some, "cluster.ranks=5"})),
               HasSubstr("cluster.ranks"));
 }
 
@@ -213,7 +211,7 @@ TEST_F(CheckpointFile, OfAveragedGradientsServesTheSameRanksAlone) {
   write_checkpoint(file_, checkpoint_, experiment({parts, "partition.parts=4", "cluster.ranks=2"}));
 
   EXPECT_THAT(
-      problem_with(read(file_), experiment({parts, "partition.parts=4", "cluster.ranks=4"})),
+      problem_with(contents_of(file_), experiment({parts, "partition.parts=4", "cluster.ranks=4"})),
       HasSubstr("cluster.ranks"));
 }
 
@@ -224,12 +222,12 @@ TEST_F(CheckpointFile, OfLocalModelsServesAnotherWorkingMemory) {
   write_checkpoint(file_, checkpoint_, kept);
   kept["partition"]["working_bytes"] = 99000;
 
-  EXPECT_EQ(problem_with(read(file_), kept), "accepted");
+  EXPECT_EQ(problem_with(contents_of(file_), kept), "accepted");
 }
 
 TEST_F(CheckpointFile, CutOrDamagedAnywhereIsNoticed) {
   write_checkpoint(file_, checkpoint_, experiment());
-  const std::string bytes = read(file_);
+  const std::string bytes = contents_of(file_);
 
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_NE(problem_with(bytes.substr(0, i), experiment()), "accepted") << "cut at " << i;

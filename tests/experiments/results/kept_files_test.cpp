@@ -18,6 +18,7 @@
 #include "experiments/results/run_report.hpp"
 #include "experiments/results/sweep_log.hpp"
 #include "experiments/run/real_run.hpp"
+#include "tests/experiments/results/contents.hpp"
 
 namespace orrery {
 namespace {
@@ -49,12 +50,6 @@ void for_each_change(const Json& honest, const F& f) {
     if (value.is_array() && !value.empty()) self(self, where / std::size_t{0});
   };
   visit(visit, Json::json_pointer());
-}
-
-std::string read(const fs::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 class KeptFiles : public ::testing::Test {
@@ -201,7 +196,7 @@ TEST_F(KeptFiles, EpochsAreTakenUpOrRefusedByLineAndKey) {
     return problem([&] {
       const ResultFolder results(folder_, Existing::resume);
       EXPECT_EQ(take_up(results, resolved).epochs.size(), 2U);
-      EXPECT_EQ(read(folder_ / "epochs.jsonl"), epoch(0).dump() + "\n" + line.dump() + "\n");
+      EXPECT_EQ(contents_of(folder_ / "epochs.jsonl"), epoch(0).dump() + "\n" + line.dump() + "\n");
     });
   };
   ASSERT_EQ(words_of(epoch(1)), "");
@@ -230,7 +225,7 @@ std::string with_header(const Json& header, const std::string& rows) {
 TEST_F(KeptFiles, CheckpointsAreReadOrRefusedBeforeMemoryIsAskedFor) {
   const Json resolved = experiment().resolved;
   write_checkpoint(folder_ / "c", {2, {{1.5F, 2}, {3}}}, resolved);
-  const std::string bytes = read(folder_ / "c");
+  const std::string bytes = contents_of(folder_ / "c");
   std::uint64_t size = 0;
   std::memcpy(&size, bytes.data() + 8, 8);
   const Json honest = Json::parse(bytes.substr(16, size));
@@ -284,7 +279,7 @@ TEST_F(KeptFiles, LogsOfMeasuredLinksStandInTheFolderOfTheResult) {
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 
   EXPECT_NE(words.find("the job failed"), std::string::npos) << words;
-  EXPECT_EQ(read(victim), "precious");
+  EXPECT_EQ(contents_of(victim), "precious");
   EXPECT_GT(fs::file_size(folder_ / "links.log"), 0U);
   EXPECT_EQ(std::distance(fs::directory_iterator(shared), {}), 1);
 }

@@ -19,7 +19,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-DatasetOptions options_for(const std::string& generator) {
+DatasetOptions options_of_generator(const std::string& generator) {
   DatasetOptions options;
   options.generator = generator;
   options.generate_vertices = 3000;
@@ -33,7 +33,7 @@ DatasetOptions options_for(const std::string& generator) {
 class GeneratorTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(GeneratorTest, SameForAnyNumberOfThreads) {
-  const DatasetOptions options = options_for(GetParam());
+  const DatasetOptions options = options_of_generator(GetParam());
   const Dataset serial = generate(options);
 
   for (const int threads : {2, 3, 5}) {
@@ -45,7 +45,7 @@ TEST_P(GeneratorTest, SameForAnyNumberOfThreads) {
 }
 
 TEST_P(GeneratorTest, AnotherSeedGivesAnotherGraph) {
-  DatasetOptions options = options_for(GetParam());
+  DatasetOptions options = options_of_generator(GetParam());
   const Dataset first = generate(options);
   options.seed = 12;
 
@@ -53,7 +53,7 @@ TEST_P(GeneratorTest, AnotherSeedGivesAnotherGraph) {
 }
 
 TEST_P(GeneratorTest, EdgesAreAsManyAsAskedBothWaysWithoutLoops) {
-  const Dataset dataset = generate(options_for(GetParam()));
+  const Dataset dataset = generate(options_of_generator(GetParam()));
 
   const DatasetStatistics s = dataset_statistics(dataset);
 
@@ -65,7 +65,7 @@ TEST_P(GeneratorTest, EdgesAreAsManyAsAskedBothWaysWithoutLoops) {
 }
 
 TEST_P(GeneratorTest, EverythingMadeUpIsCalledMadeUp) {
-  const Dataset dataset = generate(options_for(GetParam()));
+  const Dataset dataset = generate(options_of_generator(GetParam()));
 
   EXPECT_TRUE(dataset.generated);
   EXPECT_TRUE(dataset.features->made_up());
@@ -75,7 +75,7 @@ TEST_P(GeneratorTest, EverythingMadeUpIsCalledMadeUp) {
 }
 
 TEST_P(GeneratorTest, EveryClassOccurs) {
-  const Dataset dataset = generate(options_for(GetParam()));
+  const Dataset dataset = generate(options_of_generator(GetParam()));
 
   const std::set<std::int32_t> classes(dataset.labels.values.begin(), dataset.labels.values.end());
 
@@ -85,7 +85,7 @@ TEST_P(GeneratorTest, EveryClassOccurs) {
 
 TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
   const auto error = [&](auto&& change) {
-    DatasetOptions options = options_for(GetParam());
+    DatasetOptions options = options_of_generator(GetParam());
     change(options);
     return config_error([&] { generate(options); });
   };
@@ -140,14 +140,14 @@ TEST(ScrambleTest, ReachesTheLargestVertices) {
 
 TEST(CommunitiesTest, MixingIsTheShareOfEdgesBetweenCommunities) {
   for (const double mixing : {0.0, 0.2, 0.6}) {
-    DatasetOptions options = options_for("communities");
+    DatasetOptions options = options_of_generator("communities");
     options.mixing = mixing;
     EXPECT_NEAR(*dataset_statistics(generate(options)).homophily, 1 - mixing, 0.02);
   }
 }
 
 TEST(CommunitiesTest, CommunitiesHaveEqualSize) {
-  DatasetOptions options = options_for("communities");
+  DatasetOptions options = options_of_generator("communities");
   options.generate_classes = 7;
 
   const DatasetStatistics s = dataset_statistics(generate(options));
@@ -158,7 +158,7 @@ TEST(CommunitiesTest, CommunitiesHaveEqualSize) {
 
 // 3 communities of 4 vertices hold 3·6 = 18 edges inside.
 TEST(CommunitiesTest, EdgesThatDoNotFitAreAnError) {
-  DatasetOptions options = options_for("communities");
+  DatasetOptions options = options_of_generator("communities");
   options.generate_vertices = 12;
   options.generate_classes = 3;
   options.generate_edges = 30;
@@ -170,7 +170,7 @@ TEST(CommunitiesTest, EdgesThatDoNotFitAreAnError) {
 
 TEST(SkewedCommunitiesTest, MixingIsTheShareOfEdgesBetweenCommunities) {
   for (const double mixing : {0.0, 0.2, 0.6}) {
-    DatasetOptions options = options_for("skewed-communities");
+    DatasetOptions options = options_of_generator("skewed-communities");
     options.generate_communities = 5;  // a label each
     options.mixing = mixing;
     EXPECT_NEAR(*dataset_statistics(generate(options)).homophily, 1 - mixing, 0.02);
@@ -178,7 +178,7 @@ TEST(SkewedCommunitiesTest, MixingIsTheShareOfEdgesBetweenCommunities) {
 }
 
 TEST(SkewedCommunitiesTest, CommunitiesAreAlikeInSizeAndInDegrees) {
-  DatasetOptions options = options_for("skewed-communities");
+  DatasetOptions options = options_of_generator("skewed-communities");
   options.generate_communities = 5;
   options.exponent = 2.5;
 
@@ -200,7 +200,7 @@ TEST(SkewedCommunitiesTest, CommunitiesAreAlikeInSizeAndInDegrees) {
 }
 
 TEST(SkewedCommunitiesTest, CommunitiesAreDealtToTheClassesInTurn) {
-  DatasetOptions options = options_for("skewed-communities");
+  DatasetOptions options = options_of_generator("skewed-communities");
   options.generate_communities = 10;
   options.mixing = 0;
 
@@ -213,7 +213,7 @@ TEST(SkewedCommunitiesTest, CommunitiesAreDealtToTheClassesInTurn) {
 // R-MAT's quadrants give each end a bit 0 with probability .76, so degrees are far more spread than
 // in a uniform graph: the largest of 3000 with mean 16 would be about 32 there.
 TEST(RmatTest, DegreesAreSkewed) {
-  const DatasetStatistics s = dataset_statistics(generate(options_for("rmat")));
+  const DatasetStatistics s = dataset_statistics(generate(options_of_generator("rmat")));
 
   EXPECT_GT(s.in_degree.max, 300);
   EXPECT_LT(s.in_degree.median, 10);
@@ -223,7 +223,7 @@ TEST(RmatTest, DegreesAreSkewed) {
 class DegreeFileTest : public FilesTest {
  protected:
   DatasetOptions options(const std::string& generator, const std::string& text) const {
-    DatasetOptions o = options_for(generator);
+    DatasetOptions o = options_of_generator(generator);
     o.generate_vertices = o.generate_edges = 0;
     o.degree_file = write("degrees.txt", text);
     return o;
@@ -283,8 +283,9 @@ TEST_F(DegreeFileTest, BterHasTheDegreesAndClusteringOfTheFile) {
 }
 
 TEST_F(DegreeFileTest, BterClustersMoreThanChungLu) {
-  const double bter = *dataset_statistics(generate(options_for("bter"))).clustering;
-  const double chung_lu = *dataset_statistics(generate(options_for("chung-lu"))).clustering;
+  const double bter = *dataset_statistics(generate(options_of_generator("bter"))).clustering;
+  const double chung_lu =
+      *dataset_statistics(generate(options_of_generator("chung-lu"))).clustering;
 
   EXPECT_GT(bter, 1.5 * chung_lu);
 }
@@ -310,7 +311,7 @@ TEST_F(DegreeFileTest, ErrorsNameLineOrContradiction) {
 }
 
 TEST(PowerLawTest, ClassesHaveTheMeanAndTheSlope) {
-  DatasetOptions options = options_for("chung-lu");
+  DatasetOptions options = options_of_generator("chung-lu");
   options.generate_vertices = 1'000'000;
   options.generate_edges = 8'000'000;
   options.exponent = 2.5;
@@ -332,7 +333,7 @@ TEST(PowerLawTest, ClassesHaveTheMeanAndTheSlope) {
 }
 
 TEST(PowerLawTest, ImpossibleMeanIsAnError) {
-  DatasetOptions options = options_for("chung-lu");
+  DatasetOptions options = options_of_generator("chung-lu");
   options.generate_vertices = 1'000'000;
   options.generate_edges = 10;
 
@@ -346,7 +347,7 @@ TEST(PowerLawTest, ImpossibleMeanIsAnError) {
 
 // Vertex 0's label is the larger of the two column means over its neighbourhood.
 TEST(TaughtLabelsTest, LabelIsTheLargestMeanColumn) {
-  DatasetOptions options = options_for("rmat");
+  DatasetOptions options = options_of_generator("rmat");
   options.generate_classes = 3;
   const Dataset dataset = generate(options);
 
@@ -363,7 +364,7 @@ TEST(TaughtLabelsTest, LabelIsTheLargestMeanColumn) {
 }
 
 TEST(TaughtLabelsTest, MoreClassesThanFeaturesIsAnError) {
-  DatasetOptions options = options_for("rmat");
+  DatasetOptions options = options_of_generator("rmat");
   options.generate_features = 4;
 
   EXPECT_THAT(config_error([&] { generate(options); }),

@@ -37,7 +37,7 @@ class DatasetTest : public FilesTest {
   std::optional<std::string> previous_;
 };
 
-DatasetOptions options_for(const std::string& path) {
+DatasetOptions options_of_path(const std::string& path) {
   DatasetOptions options;
   options.path = path;
   return options;
@@ -47,18 +47,18 @@ TEST_F(DatasetTest, BareNameIsLookedUpInEveryFolder) {
   write_set("second/mine");
   ::setenv("ORRERY_DATA", (file("first").string() + ":" + file("second").string()).c_str(), 1);
 
-  EXPECT_EQ(load_dataset(options_for("mine")).vertices(), 4);
+  EXPECT_EQ(load_dataset(options_of_path("mine")).vertices(), 4);
   EXPECT_EQ(find_dataset("mine"), file("second/mine"));
 }
 
 TEST_F(DatasetTest, MissingNameSaysWhereToGetItAndInWhichForm) {
   ::setenv("ORRERY_DATA", folder_.c_str(), 1);
 
-  EXPECT_THAT(config_error([] { load_dataset(options_for("ogbn-products")); }),
+  EXPECT_THAT(config_error([] { load_dataset(options_of_path("ogbn-products")); }),
               AllOf(HasSubstr("dataset.path: no data set 'ogbn-products' here"),
                     HasSubstr("Open Graph Benchmark"), HasSubstr("products.zip")));
   EXPECT_THAT(
-      config_error([] { load_dataset(options_for("unheard-of")); }),
+      config_error([] { load_dataset(options_of_path("unheard-of")); }),
       AllOf(HasSubstr("folder of NumPy files"), HasSubstr("SNAP"), HasSubstr("Matrix Market")));
 }
 
@@ -70,7 +70,7 @@ TEST_F(DatasetTest, PublishedNamesIgnoreCaseAndUnderscores) {
 
 TEST_F(DatasetTest, SymmetricAddsReverseEdgesAndSaysSo) {
   write_set("set");
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   options.symmetric = true;
 
   const Dataset dataset = load_dataset(options);
@@ -82,7 +82,7 @@ TEST_F(DatasetTest, SymmetricAddsReverseEdgesAndSaysSo) {
 
 TEST_F(DatasetTest, BinaryFeaturesAreRowNormalisedByDefault) {
   write_set("set");
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   const std::vector<Vertex> first{0};
   std::vector<float> row(2);
 
@@ -96,7 +96,7 @@ TEST_F(DatasetTest, BinaryFeaturesAreRowNormalisedByDefault) {
 TEST_F(DatasetTest, OtherFeaturesAreNormalisedOnlyWhenAsked) {
   write_set("set");
   write("set/node-feat.csv", "3,1\n0,1\n0,0\n1,0\n");
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   const std::vector<Vertex> first{0};
   std::vector<float> row(2);
 
@@ -109,7 +109,7 @@ TEST_F(DatasetTest, OtherFeaturesAreNormalisedOnlyWhenAsked) {
 
 TEST_F(DatasetTest, RandomFeaturesReplaceAndSaySo) {
   write_set("set");
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   options.random_features = 16;
 
   const Dataset dataset = load_dataset(options);
@@ -124,7 +124,7 @@ TEST_F(DatasetTest, RandomFeaturesReplaceAndSaySo) {
 
 TEST_F(DatasetTest, NormalisingAbsentFeaturesIsAnError) {
   write("g.txt", "0 1\n");
-  DatasetOptions options = options_for(file("g.txt").string());
+  DatasetOptions options = options_of_path(file("g.txt").string());
   options.row_normalise = true;
 
   EXPECT_THAT(config_error([&] { load_dataset(options); }), HasSubstr("dataset.row_normalise"));
@@ -154,7 +154,7 @@ TEST_F(DatasetTest, DrawnSplitHasItsSharesAndDependsOnTheSeedOnly) {
 TEST_F(DatasetTest, UnlabelledVerticesAreNotDrawn) {
   write_set("set");
 
-  const Dataset dataset = load_dataset(options_for(file("set").string()));
+  const Dataset dataset = load_dataset(options_of_path(file("set").string()));
 
   EXPECT_EQ(dataset.split[2], Split::none);
   EXPECT_EQ(std::ranges::count(dataset.split, Split::none), 1);
@@ -164,7 +164,7 @@ TEST_F(DatasetTest, PublishedSplitYieldsToADrawnOneWhenAsked) {
   write_set("set");
   for (const auto& [part, line] : {std::pair{"train", "0\n"}, {"valid", "1\n"}, {"test", "3\n"}})
     write(std::string("set/") + part + ".csv", line);
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
 
   EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("split:")).Times(0));
   options.random_split = true;
@@ -194,7 +194,7 @@ TEST_F(DatasetTest, WhatAPublishedSplitLeavesOutTrainsWhenAsked) {
   write_set("set");
   for (const auto& [part, line] : {std::pair{"train", "0\n"}, {"valid", "1\n"}, {"test", ""}})
     write(std::string("set/") + part + ".csv", line);
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   options.train_on_rest = true;
 
   const Dataset dataset = load_dataset(options);
@@ -206,7 +206,7 @@ TEST_F(DatasetTest, WhatAPublishedSplitLeavesOutTrainsWhenAsked) {
 
 TEST_F(DatasetTest, ReorderAppliesToTheWholeSet) {
   write_set("set");
-  DatasetOptions options = options_for(file("set").string());
+  DatasetOptions options = options_of_path(file("set").string());
   options.reorder = "bfs";
   EXPECT_THAT(load_dataset(options).notes, Contains(HasSubstr("renumbered for locality (bfs)")));
   options.reorder = "rcm";

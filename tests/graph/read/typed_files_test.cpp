@@ -214,7 +214,7 @@ DatasetOptions communities() {
   return options;
 }
 
-void expect_equal(const Dataset& a, const Dataset& b) {
+void expect_equal_types(const Dataset& a, const Dataset& b) {
   EXPECT_EQ(*a.graph, *b.graph);
   EXPECT_EQ(a.typed->texts(), b.typed->texts());
   for (std::size_t r = 0; r < a.typed->relations.size(); ++r)
@@ -233,10 +233,10 @@ TEST_F(TypedFilesTest, WhatIsWrittenIsReadAgain) {
   write_orrery(made, file("set"));
   const Dataset read = read_dataset(file("set").string());
 
-  expect_equal(read, made);
+  expect_equal_types(read, made);
   EXPECT_EQ(fingerprint_of(read), fingerprint_of(made));
   write_orrery(read, file("set"), true);
-  expect_equal(read_dataset(file("set").string()), made);
+  expect_equal_types(read_dataset(file("set").string()), made);
   const std::vector<float> weights(at(made.edges()), 1);
   EXPECT_THAT(config_error([&] { write_orrery(made, file("weighted"), false, &weights); }),
               HasSubstr("dataset.edge_weights"));
@@ -261,7 +261,7 @@ TEST(TypedCommunities, DependOnTheSeedAndNotOnThreads) {
   const Dataset serial = generate(communities());
   for (const int threads : {2, 5}) {
     const ThreadPool pool(threads);
-    expect_equal(generate(communities()), serial);
+    expect_equal_types(generate(communities()), serial);
   }
   DatasetOptions options = communities();
   options.seed = 12;

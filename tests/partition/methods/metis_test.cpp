@@ -104,6 +104,31 @@ TEST_P(MetisConstraints, WithoutThemTheTrainingVerticesAreSkewed) try {
   GTEST_SKIP() << error.what();
 }
 
+/// Types lie in runs of numbers, here in bands of the grid, which a cut would leave whole.
+TEST_P(MetisConstraints, EachTypeIsBalancedWithinTheTolerance) try {
+  const std::vector<std::int64_t> counts{kSide * 20, kSide * 8, kSide * 20};
+  const auto of_type = [&](const Partition& p, std::int64_t first, std::int64_t count) {
+    return balance_of(
+        p, [&](std::size_t v) { return at(first) <= v && v < at(first + count) ? 1.0 : 0.0; });
+  };
+  PartitionOptions options;
+  options.method = "metis";
+  options.metis = {.servers = GetParam().servers,
+                   .constraints = {Constraint::types, Constraint::edges},
+                   .type_counts = counts,
+                   .balance = kTolerance};
+  const Partition p = partition_graph(graph_, GetParam().parts, options);
+
+  std::int64_t first = 0;
+  for (const std::int64_t count : counts) {
+    EXPECT_LE(of_type(p, first, count), kTolerance + 0.01) << "from " << first;
+    first += count;
+  }
+  EXPECT_GT(of_type(cut({Constraint::work}), 0, counts[0]), 1.5);
+} catch (const NotBuilt& error) {
+  GTEST_SKIP() << error.what();
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, MetisConstraints,
                          ::testing::Values(Levels{4, 1}, Levels{8, 1}, Levels{6, 2}, Levels{8, 4}),
                          [](const auto& level) {
@@ -125,6 +150,30 @@ TEST(VertexWeights, CountDegreesWithoutLoopsAndRolesOfTheSplit) {
                                                        2, 1, 1, 0, 0, 1}));  // 2
   EXPECT_EQ(balances(weights, std::vector<std::int32_t>{0, 0, 1}, 2),
             (std::vector<double>{10.0 / 7, 4.0 / 3, 6.0 / 4, 2, 2, 2}));
+}
+
+TEST(VertexWeights, TypesAreAConstraintEach) {
+  const Csr graph = build_csr({4, {0, 1, 3}, {1, 0, 3}});
+  const std::vector<Constraint> wanted{Constraint::types, Constraint::edges};
+  const VertexWeights weights =
+      vertex_weights(graph, wanted, {}, std::vector<std::int64_t>{1, 0, 3});
+
+  EXPECT_EQ(weights.constraints, 4);
+  EXPECT_EQ(weights.values, (std::vector<std::int32_t>{1, 0, 0, 1,     // vertex 0, of type 0
+                                                       0, 0, 1, 1,     // 1 to 3: of type 2
+                                                       0, 0, 1, 0,     //
+                                                       0, 0, 1, 0}));  // its loop does not count
+}
+
+TEST(VertexWeights, TypesOfVerticesWithoutTypesCannotBeBalanced) {
+  const Csr graph = build_csr({2, {0, 1}, {1, 0}});
+  try {
+    vertex_weights(graph, std::vector<Constraint>{Constraint::types}, {});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.path, "partition.constraints");
+    EXPECT_NE(std::string(error.what()).find("have no types"), std::string::npos);
+  }
 }
 
 TEST(VertexWeights, WhatNoVertexHasCannotBeBalanced) {

@@ -8,15 +8,10 @@
 #include "core/partition/methods/cut.hpp"
 #include "core/partition/partition_options.hpp"
 #include "tests/partition/graphs.hpp"
+#include "tests/partition/part_sizes.hpp"
 
 namespace orrery {
 namespace {
-
-std::vector<std::int64_t> sizes_of(const Partition& partition) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(partition.parts));
-  for (const auto p : partition.owner) ++sizes[static_cast<std::size_t>(p)];
-  return sizes;
-}
 
 std::int64_t most_of(const Partition& partition) {
   const auto sizes = sizes_of(partition);

@@ -15,6 +15,7 @@
 #include "core/partition/methods/spring_merge.hpp"
 #include "core/partition/partition_options.hpp"
 #include "tests/partition/graphs.hpp"
+#include "tests/partition/part_sizes.hpp"
 
 namespace orrery {
 namespace {
@@ -26,12 +27,6 @@ PartitionOptions by(const std::string& method, std::uint64_t seed = 1) {
   options.method = method;
   options.seed = seed;
   return options;
-}
-
-std::vector<std::int64_t> sizes_of(const Partition& partition) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(partition.parts));
-  for (const auto p : partition.owner) ++sizes[static_cast<std::size_t>(p)];
-  return sizes;
 }
 
 TEST(Streaming, EveryVertexHasOneOwnerUnderEveryMethod) {

@@ -15,8 +15,6 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kExact = 1e-11;
-
 /// One server with a host of this many cores.
 StarCluster with_host(int cores, double bytes_per_second = 0) {
   StarCluster star;

@@ -14,9 +14,6 @@
 namespace orrery::sim {
 namespace {
 
-const Group kPair{0, 0, 2, 1};
-constexpr double kExact = 1e-11;
-
 TEST(Replay, OneMessageIsLatencyPlusBytesOverRate) {
   Script sender, receiver;
   sender.send(Lane::comm, kPair, 1, 5e6);

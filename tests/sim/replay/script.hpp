@@ -16,6 +16,11 @@
 
 namespace orrery::sim {
 
+/// Two ranks.
+inline const Group kPair{0, 0, 2, 1};
+/// Of seconds that follow from a few operations.
+inline constexpr double kExact = 1e-11;
+
 /// One rank's program, in the order of issue.
 class Script {
  public:

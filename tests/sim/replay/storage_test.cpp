@@ -9,7 +9,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kExact = 1e-8;
+constexpr double kExactWithFiles = 1e-8;
 
 /// The time of each rank that reads so many bytes; two ranks a server.
 std::vector<double> reading(const FileStorage& storage, const std::vector<double>& bytes,
@@ -29,38 +29,38 @@ std::vector<double> reading(const FileStorage& storage, const std::vector<double
 }
 
 TEST(StorageOfClusters, TakesItsLatencyAndBytesOverItsRate) {
-  EXPECT_NEAR(reading({2e9, 0, 3e-3}, {5e9, 0}).at(0), 3e-3 + 2.5, kExact);
+  EXPECT_NEAR(reading({2e9, 0, 3e-3}, {5e9, 0}).at(0), 3e-3 + 2.5, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, IsSharedByTheRanksOfAServer) {
   // Half the rate each until 1 GB has come for both; then the second rank has 2 GB left, alone.
   const auto seconds = reading({2e9, 0, 0}, {1e9, 3e9});
 
-  EXPECT_NEAR(seconds.at(0), 1, kExact);
-  EXPECT_NEAR(seconds.at(1), 1 + 1, kExact);
+  EXPECT_NEAR(seconds.at(0), 1, kExactWithFiles);
+  EXPECT_NEAR(seconds.at(1), 1 + 1, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, LetsServersReadBesideEachOther) {
   const auto seconds = reading({2e9, 0, 0}, {2e9, 0, 4e9, 0});
 
-  EXPECT_NEAR(seconds.at(0), 1, kExact);
-  EXPECT_NEAR(seconds.at(2), 2, kExact);
+  EXPECT_NEAR(seconds.at(0), 1, kExactWithFiles);
+  EXPECT_NEAR(seconds.at(2), 2, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, SharedByServersHasOneRateForAll) {
   // 1.2 GB/s for two servers: 0.6 each, below what one alone may read (1 GB/s).
   const auto seconds = reading({1e9, 1.2e9, 0}, {0.6e9, 0, 1.6e9, 0});
 
-  EXPECT_NEAR(seconds.at(0), 1, kExact);
-  EXPECT_NEAR(seconds.at(2), 1 + 1, kExact);
+  EXPECT_NEAR(seconds.at(0), 1, kExactWithFiles);
+  EXPECT_NEAR(seconds.at(2), 1 + 1, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, NeedsNoHostOfTheServers) {
-  EXPECT_NEAR(reading({2e9, 0, 0}, {1e9, 3e9}, 0).at(1), 2, kExact);
+  EXPECT_NEAR(reading({2e9, 0, 0}, {1e9, 3e9}, 0).at(1), 2, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, ThatIsNotDescribedTakesNoTime) {
-  EXPECT_NEAR(reading({}, {1e9, 3e9}).at(1), 0, kExact);
+  EXPECT_NEAR(reading({}, {1e9, 3e9}).at(1), 0, kExactWithFiles);
 }
 
 TEST(StorageOfClusters, WithNumbersThatMeanNothingIsAnError) {

@@ -20,7 +20,6 @@ namespace orrery::sim {
 namespace {
 
 using Type = TraceNode::Type;
-const Group kPair{0, 0, 2, 1};
 constexpr TraceOptions kAll{{0, 1}, false}, kWhole{{0, 1}, true};
 
 /// When the last node ends if messages take no time: the longest way through the nodes of all

@@ -56,7 +56,7 @@ TEST_P(SparseInputs, LearnWhatDenseOnesLearn) {
     }
 }
 
-std::vector<testing::NamedStrategy> strategies() {
+std::vector<testing::NamedStrategy> strategies_with_sparse_input() {
   auto all = testing::all_strategies();
   for (const auto& more : {testing::local_model_strategies(), testing::inexact_strategies()})
     all.insert(all.end(), more.begin(), more.end());
@@ -65,7 +65,8 @@ std::vector<testing::NamedStrategy> strategies() {
   });
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Strategies, SparseInputs, ::testing::ValuesIn(strategies()),
+INSTANTIATE_TEST_SUITE_P(Strategies, SparseInputs,
+                         ::testing::ValuesIn(strategies_with_sparse_input()),
                          [](const auto& each) { return each.param.name; });
 
 TEST(SparseInput, GoesWithLayersThatTransformFirst) {

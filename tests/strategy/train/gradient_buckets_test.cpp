@@ -99,13 +99,14 @@ TEST_P(Buckets, GiveTheSameLossesToTheBit) {
 }
 
 /// Those that average gradients.
-std::vector<testing::NamedStrategy> strategies() {
+std::vector<testing::NamedStrategy> strategies_that_average_gradients() {
   auto all = testing::all_strategies();
   const auto inexact = testing::inexact_strategies();
   all.insert(all.end(), inexact.begin(), inexact.end());
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Strategies, Buckets, ::testing::ValuesIn(strategies()),
+INSTANTIATE_TEST_SUITE_P(Strategies, Buckets,
+                         ::testing::ValuesIn(strategies_that_average_gradients()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
