@@ -8,10 +8,12 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
-#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
+
+/// Rows of a block of a parallel loop.
+constexpr std::int64_t kMergedRows = 1 << 12;
 
 constexpr std::int64_t kEdgeBlock = 1 << 18;
 // number of scatter targets that caches and TLB can follow
@@ -182,13 +184,13 @@ Csr merge(const Csr& a, const Csr& b) {
   both.rows = a.rows;
   both.cols = a.cols;
   both.offsets.assign(at(a.rows) + 1, 0);
-  parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(a.rows, kMergedRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v)
       both.offsets[at(v) + 1] = a.degree(v) + b.degree(v) - count_common(a.row(v), b.row(v));
   });
   std::partial_sum(both.offsets.begin(), both.offsets.end(), both.offsets.begin());
   both.columns.resize(at(both.offsets.back()));
-  parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(a.rows, kMergedRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v)
       std::ranges::set_union(a.row(v), b.row(v), both.columns.begin() + both.offsets[at(v)]);
   });

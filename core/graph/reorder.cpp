@@ -10,10 +10,12 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
-#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
+
+/// Rows of a block of a parallel loop.
+constexpr std::int64_t kReorderedRows = 1 << 12;
 
 constexpr int kRounds = 5;
 
@@ -119,7 +121,7 @@ Csr permute(const Csr& graph, const std::vector<Vertex>& old_id) {
   for (std::int64_t v = 0; v < graph.rows; ++v)
     out.offsets[at(v) + 1] = out.offsets[at(v)] + graph.degree(old_id[at(v)]);
   out.columns.resize(graph.columns.size());
-  parallel_for(graph.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(graph.rows, kReorderedRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v) {
       const auto row = out.columns.begin() + out.offsets[at(v)];
       std::ranges::transform(graph.row(old_id[at(v)]), row,

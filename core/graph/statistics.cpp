@@ -7,10 +7,12 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
-#include "core/graph/row_block.hpp"
 
 namespace orrery {
 namespace {
+
+/// Rows of a block of a parallel loop.
+constexpr std::int64_t kCountedRows = 1 << 12;
 
 constexpr std::int64_t kWedges = 200'000;
 
@@ -92,10 +94,10 @@ void sample_clustering(const Csr& undirected, DatasetStatistics& s) {
 /// Sum over all rows of f(row), an integer; parallel and exact.
 template <class F>
 std::int64_t sum_rows(std::int64_t rows, const F& f) {
-  std::vector<std::int64_t> partial(at((rows + kRowBlock - 1) / kRowBlock));
-  parallel_for(rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> partial(at((rows + kCountedRows - 1) / kCountedRows));
+  parallel_for(rows, kCountedRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = begin; v < end; ++v)
-      partial[at(begin / kRowBlock)] += f(static_cast<Vertex>(v));
+      partial[at(begin / kCountedRows)] += f(static_cast<Vertex>(v));
   });
   return std::accumulate(partial.begin(), partial.end(), std::int64_t{0});
 }

@@ -31,7 +31,6 @@
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
-#include "core/strategy/structure/rank_tiles.hpp"
 
 namespace orrery {
 namespace {

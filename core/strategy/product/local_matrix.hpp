@@ -38,6 +38,12 @@ class LocalMatrix {
   std::vector<Tile> tiles_;
 };
 
+/// What a rank multiplies with where blocks of other ranks' rows pass by: its tiles of A and of Aᵀ, one
+/// for each block.
+struct RankTiles {
+  std::vector<SparseMatrix> forward, adjoint;  ///< no adjoint where A = Aᵀ
+};
+
 /// The edges of each relation on the device, ready to multiply.
 ///
 /// Placement matrices, x and y: on this rank; nothing travels
