@@ -70,4 +70,11 @@ const LayerType& layer_of(const ModelConfig& model);
 /// Errors    ConfigError: no layer and no model has this name; the message lists all
 ModelType model_type(const std::string& name);
 
+/// Whether the weights of relations of a layer are blocks (ModelConfig::blocks): each block has
+/// columns of its own in the layer's input and in its output. Layers with fewer columns have whole
+/// weights.
+inline bool has_blocks(const ModelConfig& model, std::int64_t in, std::int64_t out) {
+  return model.blocks > 0 && model.blocks <= in && model.blocks <= out;
+}
+
 }  // namespace orrery

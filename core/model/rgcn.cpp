@@ -18,7 +18,8 @@ namespace {
 
 /// y_i = x_i·W_0 + Σ_r m_ir·W_r, m_ir the mean of x_j over the in-neighbours j of i by relation r. With
 /// b bases W_r = Σ_k a_rk·V_k. With b blocks W_r = diag(Q_r1, ..., Q_rb): block k leads from the k-th
-/// run of input columns to the k-th run of output columns; runs differ by one column at most.
+/// run of input columns to the k-th run of output columns; runs differ by one column at most. Layers
+/// with fewer columns have whole W_r.
 ///
 /// Memory    of each layer, beside what Model counts, in elements, c_r the rows of relation r: Σ c_r·in
 ///           (for inference max c_r·in); with bases twice (for inference once) relations·in·out. Layers
@@ -29,7 +30,7 @@ class RgcnConvolution final : public Convolution {
   RgcnConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
       : Convolution(context, layer, in, out),
         relations_(static_cast<int>(context.model->relations.size())),
-        blocks_(std::max(1, context.model->blocks)),
+        blocks_(has_blocks(*context.model, in, out) ? context.model->blocks : 1),
         self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "self")) {
     const int bases = context.model->bases;
     if (bases > 0) {

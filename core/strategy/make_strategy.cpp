@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/inductive.hpp"
 #include "core/strategy/product/sparse_features.hpp"
@@ -71,7 +72,7 @@ void require_possible_links(const Problem& problem, const StrategyInfo& info) {
                       "use \"lean\"");
 }
 
-/// Every block has columns of its own in the input and in the output of every layer.
+/// Blocks are of some layer, and not beside bases.
 void require_possible_blocks(const Problem& problem) {
   const ModelConfig& model = problem.model;
   if (model.blocks > 0 && model.bases > 0)
@@ -79,14 +80,15 @@ void require_possible_blocks(const Problem& problem) {
                       fmt::format("found {} beside {} bases: weights of relations are blocks, or "
                                   "sums of bases",
                                   model.blocks, model.bases));
-  const auto require = [&](std::int64_t width, const char* columns) {
-    if (model.blocks > width)
-      throw ConfigError("model.blocks", fmt::format("found {}, expected at most the {} {}",
-                                                    model.blocks, width, columns));
-  };
-  require(problem.data->features->width(), "features of a vertex");
-  require(problem.data->labels.classes, "classes");
-  if (model.layers > 1) require(model.hidden, "columns of model.hidden");
+  const std::int64_t in = problem.data->features->width(), out = problem.data->labels.classes;
+  const auto has = [&](std::int64_t from, std::int64_t to) { return has_blocks(model, from, to); };
+  const bool of_a_layer =
+      model.layers == 1 ? has(in, out) : has(in, model.hidden) || has(model.hidden, out);
+  if (model.blocks > 0 && !of_a_layer && !(model.layers > 2 && has(model.hidden, model.hidden)))
+    throw ConfigError("model.blocks",
+                      fmt::format("found {}, but no layer has as many columns in its input and its "
+                                  "output (features {}, hidden {}, classes {})",
+                                  model.blocks, in, model.hidden, out));
 }
 
 /// A model that works by relation needs those of the data set it is made for.

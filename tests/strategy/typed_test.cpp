@@ -45,7 +45,8 @@ TEST(Rgcn, GradientsEqualCentralDifferencesOfTheLoss) {
                                                         {2, 6, 3, 0},
                                                         {3, 5, 1, 0},
                                                         {1, 8, 0, 3},
-                                                        {3, 5, 0, 2}}) {
+                                                        {3, 5, 0, 2},
+                                                        {3, 5, 0, 4}}) {
       SCOPED_TRACE(::testing::Message()
                    << layers << " layers, " << bases << " bases, " << blocks << " blocks");
       Problem p =
@@ -166,7 +167,7 @@ Matrix expected_logits(const Problem& problem, const Taken& taken) {
 
 TEST(Rgcn, ComputesItsEquation) {
   for (const auto& [layers, bases, blocks] :
-       {std::tuple{1, 0, 0}, {2, 0, 0}, {2, 2, 0}, {3, 4, 0}, {1, 0, 2}, {3, 0, 3}}) {
+       {std::tuple{1, 0, 0}, {2, 0, 0}, {2, 2, 0}, {3, 4, 0}, {1, 0, 2}, {3, 0, 3}, {3, 0, 6}}) {
     Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
     p.model.blocks = blocks;
 
@@ -364,11 +365,12 @@ TEST(Rgcn, IsRefusedOnDataWithoutRelations) {
   linked.links = std::move(links);
   EXPECT_THAT(refusal(linked), HasSubstr("links"));
   Problem blocks = many, both = many;
-  blocks.model.blocks = 5;
+  blocks.model.blocks = 9;
   both.model.bases = both.model.blocks = 1;
   many.model.bases = 100;
   EXPECT_THAT(refusal(many), AllOf(HasSubstr("model.bases: found 100"), HasSubstr("12 relations")));
-  EXPECT_THAT(refusal(blocks), HasSubstr("model.blocks: found 5, expected at most the 3 classes"));
+  EXPECT_THAT(refusal(blocks),
+              HasSubstr("model.blocks: found 9, but no layer has as many columns"));
   EXPECT_THAT(refusal(both), HasSubstr("model.blocks: found 1 beside 1 bases"));
 }
 
