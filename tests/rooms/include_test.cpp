@@ -57,7 +57,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
      {"core/base", "core/runtime", "core/model", "core/strategy/structure", "core/strategy/edges",
       "core/strategy/store"}},
     {"core/strategy",
-     {"core/base", "core/sample/links", "core/runtime", "core/strategy/config",
+     {"core/base", "core/sample/links", "core/runtime", "core/model", "core/strategy/config",
       "core/strategy/structure", "core/strategy/edges", "core/strategy/store",
       "core/strategy/product"}},
     {"core/strategy/train",
