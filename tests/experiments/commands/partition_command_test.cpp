@@ -335,5 +335,26 @@ TEST_F(PartitionCommand, MistakesAreToldInOneLine) {
                 "is cut short or has another format\n");
 }
 
+TEST_F(PartitionCommand, TellsTheBalanceOfEachTypeOfVertices) {
+  std::ofstream(folder_ / "typed.json")
+      << R"({"name": "typed", "dataset": {"generate": "typed-communities", "vertices": 2000,)"
+      << R"( "edges": 16000, "features": 8, "classes": 4}, "model": {"type": "rgcn", "hidden": 8},)"
+      << R"( "partition": {"method": "metis", "constraints": ["types", "edges"]},)"
+      << R"( "strategy": {"type": "full_graph"}, "cluster": {"ranks": 4}})";
+  const Outcome run = orrery(path("typed.json") + " --json");
+  if (run.text.find("libmetis") != std::string::npos) GTEST_SKIP() << run.text;
+  ASSERT_EQ(run.exit_code, 0) << run.text;
+  const Json balances = run.last_line()["type_balances"];
+
+  ASSERT_EQ(balances.size(), 3U);
+  for (const char* type : {"paper", "author", "venue"}) {
+    EXPECT_GE(balances[type].get<double>(), 1) << type;
+    EXPECT_LE(balances[type].get<double>(), 1.1) << type;
+  }
+  EXPECT_TRUE(orrery(path("edges.txt") + " --method hash --parts 2 --json")
+                  .last_line()["type_balances"]
+                  .is_null());
+}
+
 }  // namespace
 }  // namespace orrery
