@@ -63,16 +63,22 @@ VertexWeights vertex_weights(const Csr& graph, std::span<const Constraint> const
                              std::span<const Split> split,
                              std::span<const std::int64_t> type_counts) {
   ORRERY_ASSERT(split.empty() || static_cast<std::int64_t>(split.size()) == graph.rows);
-  std::vector<Constraint> of_column;
+  ORRERY_ASSERT(type_counts.empty() || std::accumulate(type_counts.begin(), type_counts.end(),
+                                                       std::int64_t{0}) == graph.rows);
+  struct Column {
+    Constraint constraint;
+    std::size_t type;  ///< for types: which one
+  };
+  std::vector<Column> columns;
   for (const Constraint constraint : constraints) {
     if (constraint == Constraint::types && type_counts.empty())
       refuse(constraint, "the vertices of the data set have no types");
-    const std::size_t columns = constraint == Constraint::types ? type_counts.size() : 1;
-    of_column.insert(of_column.end(), columns, constraint);
+    const std::size_t count = constraint == Constraint::types ? type_counts.size() : 1;
+    for (std::size_t type = 0; type < count; ++type) columns.push_back({constraint, type});
   }
-  VertexWeights weights{static_cast<int>(of_column.size()), {}};
-  weights.values.reserve(static_cast<std::size_t>(graph.rows) * of_column.size());
-  std::vector<std::int64_t> sums(of_column.size());
+  VertexWeights weights{static_cast<int>(columns.size()), {}};
+  weights.values.reserve(static_cast<std::size_t>(graph.rows) * columns.size());
+  std::vector<std::int64_t> sums(columns.size());
   std::size_t type = 0;
   std::int64_t end_of_type = type_counts.empty() ? graph.rows : type_counts.front();
   for (std::int64_t v = 0; v < graph.rows; ++v) {
@@ -80,19 +86,19 @@ VertexWeights vertex_weights(const Csr& graph, std::span<const Constraint> const
     const auto row = graph.row(v);
     const auto loops = std::count(row.begin(), row.end(), static_cast<Vertex>(v));
     const Split role = split.empty() ? Split::none : split[at(v)];
-    std::size_t first_type = 0;  // the column of type 0
-    for (std::size_t c = 0; c < of_column.size(); ++c) {
-      const bool of_type = of_column[c] == Constraint::types;
-      if (of_type && (c == 0 || of_column[c - 1] != Constraint::types)) first_type = c;
-      weights.values.push_back(of_type ? (c - first_type == type ? 1 : 0)
-                                       : weight(of_column[c], graph.degree(v) - loops, role));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      weights.values.push_back(columns[c].constraint == Constraint::types
+                                   ? (columns[c].type == type ? 1 : 0)
+                                   : weight(columns[c].constraint, graph.degree(v) - loops, role));
       sums[c] += weights.values.back();
     }
   }
-  for (std::size_t c = 0; c < sums.size(); ++c)
-    if (sums[c] == 0 && graph.rows > 0 && of_column[c] != Constraint::edges &&
-        of_column[c] != Constraint::types)
-      refuse(of_column[c], "the data set has no such vertices; leave it out or give dataset.split");
+  for (std::size_t c = 0; c < sums.size(); ++c) {
+    const Constraint constraint = columns[c].constraint;
+    if (sums[c] == 0 && graph.rows > 0 && constraint != Constraint::edges &&
+        constraint != Constraint::types)
+      refuse(constraint, "the data set has no such vertices; leave it out or give dataset.split");
+  }
   return weights;
 }
 

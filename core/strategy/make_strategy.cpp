@@ -75,7 +75,8 @@ void require_possible_links(const Problem& problem, const StrategyInfo& info) {
 /// Blocks are of some layer, and not beside bases.
 void require_possible_blocks(const Problem& problem) {
   const ModelConfig& model = problem.model;
-  if (model.blocks > 0 && model.bases > 0)
+  if (model.blocks == 0) return;
+  if (model.bases > 0)
     throw ConfigError("model.blocks",
                       fmt::format("found {} beside {} bases: weights of relations are blocks, or "
                                   "sums of bases",
@@ -84,7 +85,7 @@ void require_possible_blocks(const Problem& problem) {
   const auto has = [&](std::int64_t from, std::int64_t to) { return has_blocks(model, from, to); };
   const bool of_a_layer =
       model.layers == 1 ? has(in, out) : has(in, model.hidden) || has(model.hidden, out);
-  if (model.blocks > 0 && !of_a_layer && !(model.layers > 2 && has(model.hidden, model.hidden)))
+  if (!of_a_layer && !(model.layers > 2 && has(model.hidden, model.hidden)))
     throw ConfigError("model.blocks",
                       fmt::format("found {}, but no layer has as many columns in its input and its "
                                   "output (features {}, hidden {}, classes {})",

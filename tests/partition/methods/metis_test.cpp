@@ -165,25 +165,20 @@ TEST(VertexWeights, TypesAreAConstraintEach) {
                                                        0, 0, 1, 0}));  // its loop does not count
 }
 
-TEST(VertexWeights, TypesOfVerticesWithoutTypesCannotBeBalanced) {
-  const Csr graph = build_csr({2, {0, 1}, {1, 0}});
-  try {
-    vertex_weights(graph, std::vector<Constraint>{Constraint::types}, {});
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_EQ(error.path, "partition.constraints");
-    EXPECT_NE(std::string(error.what()).find("have no types"), std::string::npos);
-  }
-}
-
 TEST(VertexWeights, WhatNoVertexHasCannotBeBalanced) {
   const Csr graph = build_csr({2, {0, 1}, {1, 0}});
-  try {
-    vertex_weights(graph, std::vector<Constraint>{Constraint::training}, {});
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_EQ(error.path, "partition.constraints");
-    EXPECT_NE(std::string(error.what()).find("\"training\" cannot be balanced"), std::string::npos);
+  for (const auto& [constraint, why] :
+       {std::pair{Constraint::training,
+                  "\"training\" cannot be balanced: the data set has no such"},
+        {Constraint::types,
+         "\"types\" cannot be balanced: the vertices of the data set have no"}}) {
+    try {
+      vertex_weights(graph, std::vector<Constraint>{constraint}, {});
+      ADD_FAILURE() << why;
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.path, "partition.constraints");
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
   }
 }
 
