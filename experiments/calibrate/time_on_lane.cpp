@@ -78,8 +78,9 @@ class LaneTimer {
     return std::max(kLeastSeconds, least);
   }
 
-  /// Each into memory that is allocated for it, as in a run: there the pages of a buffer are new
-  /// when a part is loaded, and the load is the first to touch them.
+  /// Each into memory that is allocated for it, as in a run: a buffer is made when a part is loaded.
+  /// From the second call on it is a block that was given back before (`KeptBlocks`), which is what
+  /// a run finds from its second epoch on.
   double round_of_loads(const std::vector<Op>& ops, int calls) {
     double sum = 0;
     for (int i = 0; i < calls; ++i) {

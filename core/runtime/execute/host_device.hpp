@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/runtime/execute/kept_blocks.hpp"
 #include "core/runtime/execute/rank_device.hpp"
 
 namespace orrery {
@@ -19,13 +20,14 @@ class HostDevice final : public RankDevice {
       : make_kernels_(std::move(make_kernels)), origin_(origin) {}
 
   std::chrono::steady_clock::time_point origin() const override { return origin_; }
-  Storage& storage() override { return host_storage(); }
+  Storage& storage() override { return storage_; }
   std::unique_ptr<DeviceLane> open_lane(Lane lane) override;
   void drop_pattern(std::uint32_t) noexcept override {}
 
  private:
   KernelFactory make_kernels_;
   std::chrono::steady_clock::time_point origin_;
+  KeptBlocks storage_{host_storage()};
 };
 
 }  // namespace orrery
