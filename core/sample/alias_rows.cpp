@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -17,9 +16,6 @@ namespace {
 /// Vain draws per wanted entry before the rest is drawn by keys of all entries. A row in which a
 /// few entries have nearly all the weight would otherwise take forever.
 constexpr std::uint32_t kPatience = 8;
-
-/// Draws that are made side by side.
-constexpr std::uint32_t kAtOnce = 16;
 
 constexpr std::uint32_t kAlways = std::numeric_limits<std::uint32_t>::max();
 
@@ -79,11 +75,29 @@ void AliasRows::build_row(EdgeIndex begin, std::uint32_t length, std::vector<dou
   }
 }
 
-void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
-                     RowPicks& picks, RowPicks::Positions& positions) const {
-  const std::uint32_t positive = positive_[at(row)];
-  if (fanout < 0 || positive <= static_cast<std::uint32_t>(fanout)) {
-    if (positive == length) return picks.all(begin, length, positions);  // weights need no look
+void AliasRows::draw_some(Begun& begun, EdgeIndex begin, std::uint32_t length,
+                          std::uint32_t most) const {
+  begun.many = std::min(most, kAtOnce);
+  for (std::uint32_t d = 0; d < begun.many; ++d) {
+    const std::uint64_t product = std::uint64_t{begun.draws.word()} * length;
+    const auto i = static_cast<std::uint32_t>(product >> 32U);
+    begun.drawn[d] = {i, static_cast<std::uint32_t>(product)};
+    __builtin_prefetch(&entries_[at(begin) + i]);
+  }
+}
+
+void AliasRows::begin(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
+                      Begun& begun) const {
+  begun.draws = draws;
+  begun.many = 0;
+  if (!takes_all(row, fanout)) draw_some(begun, begin, length, static_cast<std::uint32_t>(fanout));
+}
+
+void AliasRows::finish(Begun& begun, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
+                       RowPicks& picks, RowPicks::Positions& positions) const {
+  if (takes_all(row, fanout)) {
+    if (positive_[at(row)] == length)
+      return picks.all(begin, length, positions);  // weights need no look
     for (std::uint32_t i = 0; i < length; ++i)
       if (weights_[at(begin) + i] > 0) positions.push_back(begin + i);
     return;
@@ -92,27 +106,21 @@ void AliasRows::draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t 
   const std::size_t first_of_row = positions.size();
   picks.begin_set(wanted);
   std::uint32_t found = 0;
-  for (std::uint32_t tries = 0; found < wanted && tries < (kPatience + 1) * wanted;) {
-    // Draws all missing ones at once, so that the table's lines are fetched together.
-    std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce> drawn;
-    const std::uint32_t n = std::min(wanted - found, kAtOnce);
-    for (std::uint32_t d = 0; d < n; ++d) {
-      const std::uint64_t product = std::uint64_t{draws.word()} * length;
-      const auto i = static_cast<std::uint32_t>(product >> 32U);
-      drawn[d] = {i, static_cast<std::uint32_t>(product)};
-      __builtin_prefetch(&entries_[at(begin) + i]);
-    }
-    for (std::uint32_t d = 0; d < n; ++d) {
-      auto [i, word] = drawn[d];
+  for (std::uint32_t tries = 0;;) {
+    for (std::uint32_t d = 0; d < begun.many; ++d) {
+      auto [i, word] = begun.drawn[d];
       const Entry& entry = entries_[at(begin) + i];
       if (word >= entry.keep && entry.keep != kAlways) i = entry.other;
       if (!picks.insert(i)) continue;
       positions.push_back(begin + i);
       ++found;
     }
-    tries += n;
+    tries += begun.many;
+    if (found == wanted) return;
+    if (tries >= (kPatience + 1) * wanted) break;
+    draw_some(begun, begin, length, wanted - found);
   }
-  if (found < wanted) draw_by_keys(draws, begin, length, first_of_row, wanted - found, positions);
+  draw_by_keys(begun.draws, begin, length, first_of_row, wanted - found, positions);
 }
 
 void AliasRows::draw_by_keys(RowDraws& draws, EdgeIndex begin, std::uint32_t length,

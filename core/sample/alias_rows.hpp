@@ -1,9 +1,10 @@
 // Draws by weight among the entries of a row.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/index.hpp"
@@ -25,27 +26,39 @@ class AliasRows {
   /// Errors    Error: a weight that is negative or not finite, with its place
   AliasRows(const Csr& graph, std::span<const float> weights);
 
-  /// Announces that the row will be drawn from soon.
+  /// Draws of a row that are made side by side.
+  static constexpr std::uint32_t kAtOnce = 16;
+
+  /// A row's first draws, whose entries of the table are on their way from memory.
+  struct Begun {
+    RowDraws draws{0, 0, 0};
+    std::uint32_t many = 0;
+    std::array<std::pair<std::uint32_t, std::uint32_t>, kAtOnce>
+        drawn{};  ///< entry, rest of a word
+  };
+
+  /// Announces that draws of the row will begin soon.
   void prefetch(Vertex row) const { __builtin_prefetch(&positive_[at(row)]); }
 
-  /// So will the entries from `begin` to `end`, of which the first lines are asked for.
-  void prefetch_entries(EdgeIndex begin, EdgeIndex end) const {
-    constexpr EdgeIndex kPerLine = 64 / sizeof(Entry), kLines = 4;
-    for (EdgeIndex e = begin; e < std::min(end, begin + kLines * kPerLine); e += kPerLine)
-      __builtin_prefetch(&entries_[at(e)]);
-  }
+  /// Makes the first draws of a row and asks for what finish() reads of the table.
+  void begin(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
+             Begun& begun) const;
 
-  /// Appends `fanout` distinct entries of a row, drawn one after the other by weight among those
+  /// Appends `fanout` distinct entries of a row whose draws have begun, drawn one after the other by weight among those
   /// that are left; all of positive weight where they are no more, or where fanout is
   /// kAllNeighbours.
   ///
   /// Source    an entry that is there already is drawn again, which gives the same probabilities;
   ///           after many such draws the rest comes by exponential keys (Efraimidis and Spirakis
   ///           2006)
-  void draw(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
-            RowPicks& picks, RowPicks::Positions& positions) const;
+  void finish(Begun& begun, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,
+              RowPicks& picks, RowPicks::Positions& positions) const;
 
  private:
+  bool takes_all(Vertex row, int fanout) const {
+    return fanout < 0 || positive_[at(row)] <= static_cast<std::uint32_t>(fanout);
+  }
+  void draw_some(Begun& begun, EdgeIndex begin, std::uint32_t length, std::uint32_t most) const;
   void build_row(EdgeIndex begin, std::uint32_t length, std::vector<double>& share,
                  std::vector<std::uint32_t>& small, std::vector<std::uint32_t>& large);
   /// For the entries that are not among the positions from `first_of_row` on.

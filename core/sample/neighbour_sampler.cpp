@@ -68,7 +68,9 @@ class BatchSampling {
         numbering_(numbering),
         positions_(positions),
         picks_(picks),
-        excluded_(excluded) {}
+        excluded_(excluded) {
+    if (alias_ != nullptr) begun_.resize(2 * kWindow);
+  }
 
   MessageFlow run(std::span<const Vertex> seeds, bool with_edges) {
     const std::size_t layers = sampling_.fanouts.size();
@@ -100,13 +102,17 @@ class BatchSampling {
     block.offsets.assign(at(rows) + 1, 0);
     positions_.clear();
     ask_for_offsets(vertices, 0, std::min(rows, 2 * kWindow));
+    if (alias_ != nullptr) begin_draws(hop, vertices, 0, std::min(rows, kWindow));
     for (std::int64_t first = 0; first < rows + 2 * kWindow; first += kWindow) {
       if (first < rows) {
         ask_for_offsets(vertices, first + 2 * kWindow, std::min(rows, first + 3 * kWindow));
-        if (sampling_.rule == NeighbourRule::labor || alias_ != nullptr)
-          ask_for_entries(vertices, first + kWindow, std::min(rows, first + 2 * kWindow));
+        const std::int64_t next = first + kWindow, end_of_next = std::min(rows, next + kWindow);
+        if (alias_ != nullptr)
+          begin_draws(hop, vertices, next, end_of_next);
+        else if (sampling_.rule == NeighbourRule::labor)
+          ask_for_entries(vertices, next, end_of_next);
         for (std::int64_t r = first; r < std::min(rows, first + kWindow); ++r) {
-          take(hop, vertices[at(r)]);
+          take(hop, vertices[at(r)], r);
           block.offsets[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
         }
       }
@@ -129,29 +135,40 @@ class BatchSampling {
     }
   }
 
-  /// For rules that look at more of a row than they take: asks for its first cache lines.
+  /// For a rule that looks at more of a row than it takes: asks for its first cache lines.
   void ask_for_entries(const std::vector<Vertex>& vertices, std::int64_t first,
                        std::int64_t end) const {
     constexpr EdgeIndex kPerLine = 64 / sizeof(Vertex), kLines = 4;
     for (std::int64_t r = first; r < end; ++r) {
       const Vertex row = row_of(vertices[at(r)]);
       const EdgeIndex begin = graph_.offsets[at(row)], last = graph_.offsets[at(row) + 1];
-      if (alias_ != nullptr) {
-        alias_->prefetch_entries(begin, last);
-        continue;
-      }
       for (EdgeIndex e = begin; e < std::min(last, begin + kLines * kPerLine); e += kPerLine)
         __builtin_prefetch(&graph_.columns[at(e)]);
     }
   }
 
+  void begin_draws(std::uint32_t hop, const std::vector<Vertex>& vertices, std::int64_t first,
+                   std::int64_t end) {
+    for (std::int64_t r = first; r < end; ++r) {
+      const Vertex v = vertices[at(r)], row = row_of(v);
+      const EdgeIndex begin = graph_.offsets[at(row)];
+      alias_->begin(RowDraws(key_seed_, hop, v), row, begin,
+                    static_cast<std::uint32_t>(graph_.offsets[at(row) + 1] - begin),
+                    sampling_.fanouts[hop], begun_[at(r) % begun_.size()]);
+    }
+  }
+
   /// Appends the positions of the entries that a row takes.
-  void take(std::uint32_t hop, Vertex v) {
+  void take(std::uint32_t hop, Vertex v, std::int64_t r) {
     const Vertex row = row_of(v);
     const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
     const std::size_t before = positions_.size();
     const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
-    if (gone.empty())
+    if (alias_ != nullptr)
+      alias_->finish(begun_[at(r) % begun_.size()], row, begin,
+                     static_cast<std::uint32_t>(end - begin), sampling_.fanouts[hop], picks_,
+                     positions_);
+    else if (gone.empty())
       choose(hop, v, begin, static_cast<std::uint32_t>(end - begin), graph_.columns.data() + begin);
     else
       take_without(gone, hop, v, begin, end);
@@ -204,9 +221,7 @@ class BatchSampling {
                           static_cast<std::uint32_t>(fanout), positions_);
         break;
       case NeighbourRule::weighted:
-        alias_->draw(RowDraws(key_seed_, hop, v), row_of(v), begin, degree, fanout, picks_,
-                     positions_);
-        break;
+        ORRERY_ASSERT(false);  // take() draws by weight
     }
   }
 
@@ -256,7 +271,8 @@ class BatchSampling {
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
   std::span<const EdgeIndex> excluded_;
-  std::vector<EdgeIndex> left_;  ///< of a row without the excluded entries: positions
+  std::vector<AliasRows::Begun> begun_;  ///< of two windows of rows, drawn by weight
+  std::vector<EdgeIndex> left_;          ///< of a row without the excluded entries: positions
   std::vector<Vertex> left_columns_;
 };
 

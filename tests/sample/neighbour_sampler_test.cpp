@@ -383,14 +383,18 @@ void for_each_order(const std::vector<double>& weights, int count,
 }
 
 TEST(NeighbourSampler, DrawsByWeightOneAfterTheOther) {
-  // The second has nearly all the weight of one, so that most rows end by keys.
-  for (const std::vector<float>& weights :
-       {std::vector<float>{1, 2, 0, 4, 0.5F, 3}, std::vector<float>{1e6F, 1, 2, 3, 0, 1}}) {
-    const Csr graph = star(6);
-    const NeighbourSampler sampler(graph, {{3}, Rule::weighted}, weights);
+  // In the second and the last one entry has nearly all the weight, so that most rows end by keys.
+  std::vector<float> many, one_heavy(70, 1.0F);
+  for (int i = 0; i < 70; ++i) many.push_back(static_cast<float>((i * 7) % 5));
+  one_heavy[40] = 1e6F;
+  const std::pair<std::vector<float>, int> rows[] = {
+      {{1, 2, 0, 4, 0.5F, 3}, 3}, {{1e6F, 1, 2, 3, 0, 1}, 3}, {many, 2}, {one_heavy, 2}};
+  for (const auto& [weights, count] : rows) {
+    const Csr graph = star(static_cast<Vertex>(weights.size()));
+    const NeighbourSampler sampler(graph, {{count}, Rule::weighted}, weights);
     auto scratch = sampler.scratch(1);
     std::map<std::vector<int>, double> expected;
-    for_each_order(std::vector<double>(weights.begin(), weights.end()), 3,
+    for_each_order(std::vector<double>(weights.begin(), weights.end()), count,
                    [&](const std::vector<int>& order, double p) { expected[order] = p; });
     std::map<std::vector<int>, std::int64_t> seen;
     const int times = 60000;
@@ -411,7 +415,7 @@ TEST(NeighbourSampler, DrawsByWeightOneAfterTheOther) {
     }
     for (const auto& [order, times_seen] : seen) EXPECT_TRUE(expected.contains(order));
     EXPECT_GE(cells, 12);
-    EXPECT_GT(testing::p_value(squares, cells - 1), kLeast);
+    EXPECT_GT(testing::p_value(squares, cells - 1), kLeast) << weights.size() << " weights";
   }
 }
 
