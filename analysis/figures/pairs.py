@@ -31,8 +31,8 @@ def draw(axes, panel, experiments, rows):
                 top, told = top + (deviation or 0), None
                 highest = max(highest, row["ours"])
                 near = paper is not None and not isinstance(paper, list) and paper > top
-                axes.annotate(f"{row['ours']:.3g}", (x, paper if near and paper < 1.15 * top
-                                                     else top),
+                number = f"{row['ours']:,.0f}" if row["ours"] >= 1000 else f"{row['ours']:.3g}"
+                axes.annotate(number, (x, paper if near and paper < 1.15 * top else top),
                               xytext=(0, 4 if near and paper < 1.15 * top else above),
                               textcoords="offset points", ha="center", va="bottom",
                               fontsize=style.TINY, bbox=behind, zorder=4, **upright)

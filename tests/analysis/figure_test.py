@@ -30,7 +30,7 @@ def reported_results():
 
 REPORTED = reported_results()
 SHIPPED = {"beyond": ["regions"],
-           "catgnn": ["fig2", "fig6", "fig7", "fig7-batches", "fig8", "fig9", "fig11", "fig12",
+           "catgnn": ["fig2", "fig4", "fig6", "fig7", "fig7-batches", "fig8", "fig9", "fig11", "fig12",
                       "table1", "table2"],
            "deal": ["fig3a", "fig3b", "fig5", "fig15", "fig16", "fig17", "fig18", "fig19", "fig20", "fig21", "table5", "table6"],
            "distdglv2": ["fig8"],
