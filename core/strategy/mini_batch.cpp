@@ -506,10 +506,6 @@ std::optional<std::string> inexactness_of_mini_batch(const StrategyConfig& confi
   return sampled_fanouts(settings.fanouts);
 }
 
-std::optional<std::string> why_no_forms_of_mini_batch(const StrategyConfig&) {
-  return "Orrery has no equations for sampled batches: use backend sim";
-}
-
 }  // namespace
 
 extern const StrategyInfo kMiniBatch;
@@ -538,6 +534,6 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                                                ? LearnsFrom::settings
                                                : LearnsFrom::cut;
                                   },
-                              .why_no_closed_forms = why_no_forms_of_mini_batch};
+                              .closed_forms = {ClosedForm::averaged_gradients}};
 
 }  // namespace orrery

@@ -221,11 +221,6 @@ std::optional<std::string> inexactness_of_batches(const StrategyConfig& config) 
   return sampled_fanouts(config.fanouts);
 }
 
-std::optional<std::string> why_no_forms_of_batches(const StrategyConfig& config) {
-  if (config.batch == 0) return std::nullopt;
-  return "Orrery has no equations for batches: use backend sim";
-}
-
 EvaluatedOn evaluated_on_parts(const StrategyConfig& config) {
   EvaluatedOn on;
   if (config.evaluate_on == EvaluateOn::parts && config.cross_edges != CrossEdges::drop)
@@ -258,7 +253,6 @@ const StrategyInfo kModelAveraging{
     .inexactness = inexactness_of_batches,
     .learns_from = [](const StrategyConfig&) { return LearnsFrom::cut; },
     .evaluated_on = evaluated_on_parts,
-    .closed_forms = {ClosedForm::averaged_models},
-    .why_no_closed_forms = why_no_forms_of_batches};
+    .closed_forms = {ClosedForm::averaged_models}};
 
 }  // namespace orrery

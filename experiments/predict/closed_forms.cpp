@@ -14,6 +14,7 @@
 #include "core/cost/granndis.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/runtime/exchange_time.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/model_links.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -151,6 +152,8 @@ class Model {
         return add_dependency_preloading();
       case ClosedForm::averaged_models:
         return add_averaged_models();
+      case ClosedForm::averaged_gradients:
+        return add_averaged_batches();
     }
   }
 
@@ -351,7 +354,7 @@ class Model {
   }
 
   int layers() const { return experiment_.model.layers; }
-  /// Widths of the input, between the layers and of the output; for SGC, which has no weights
+  /// Widths of the input, between the convolutions and of what the last one gives; for SGC, which has no weights
   /// between them, of the rows that all layers aggregate.
   std::vector<double> widths() const {
     const ModelConfig& model = experiment_.model;
@@ -364,7 +367,8 @@ class Model {
     std::vector<double> list(static_cast<std::size_t>(layers()) + 1,
                              static_cast<double>(experiment_.model.hidden));
     list.front() = static_cast<double>(facts_.features);
-    list.back() = static_cast<double>(facts_.classes);
+    // Dense layers behind the last convolution turn its rows into classes.
+    if (model.dense_layers == 0) list.back() = static_cast<double>(facts_.classes);
     return list;
   }
   /// The model of an epoch's products in the equations: all have the mean width of the layers.
@@ -554,7 +558,7 @@ class Model {
         "CATGNN 3: batches of a worker times the interval", "ratio",
         static_cast<double>(
             cost::averaging_saving(steps_of_first(), experiment_.strategy.interval)),
-        "each part is a step; beside averaging the gradients of every step");
+        fmt::format("{}; beside averaging the gradients of every step", what_a_step_is()));
     const double parameters = slowest_->staged.gradient_bytes / kWordBytes;
     add({"averaging_words"}, "model averaging, volume",
         "ring all-reduce: 2(W-1)/W words a worker and parameter", "bytes",
@@ -565,8 +569,47 @@ class Model {
 
   /// For the first rank, which has no fewer than any other.
   std::int64_t steps_of_first() const {
-    return std::max<std::int64_t>(
-        1, cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0));
+    const auto training = strategy_.schedule(0).training;
+    return std::max<std::int64_t>(1, training ? training->count(0) : 1);
+  }
+  const char* what_a_step_is() const {
+    return batch() > 0 ? "each batch is a step" : "each part is a step";
+  }
+  /// Seeds of a batch; 0 if parts are trained as a whole.
+  std::int64_t batch() const {
+    const StrategyConfig& config = experiment_.strategy;
+    return strategy_info_.has(ClosedForm::averaged_gradients) ? mini_batch_of(config).batch
+                                                              : config.batch;
+  }
+
+  static constexpr const char *kBatches = "mini-batches of a worker in an epoch",
+                              *kSourceOfBatches =
+                                  "CATGNN 2.3: training vertices over the batch, rounded up";
+  /// `workers` share the training vertices evenly.
+  void add_batches(int workers, const char* worker) {
+    const char *name = "mini-batches of a worker in an epoch",
+               *source = "CATGNN 2.3: training vertices over the batch, rounded up";
+    if (batch() == 0) return reject({"batches_of"}, name, source, "parts are trained as a whole");
+    const std::int64_t each = (facts_.training_vertices + workers - 1) / workers;
+    add({"batches_of"}, kBatches, kSourceOfBatches, "batches",
+        static_cast<double>(cost::batches_of(each, batch())),
+        fmt::format("batches of {} seeds; the training vertices shared evenly among {} {}", batch(),
+                    workers, worker));
+  }
+
+  /// Gradients are averaged after every batch of all ranks.
+  void add_averaged_batches() {
+    const MiniBatchSettings settings = mini_batch_of(experiment_.strategy);
+    if (settings.sampler == BatchSampler::cluster)
+      reject({"batches_of"}, kBatches, kSourceOfBatches, "batches are clusters, not vertices");
+    else if (settings.seeds == SeedsFrom::all)
+      add_batches(1, "worker: strategy.seeds global has batches of all ranks together");
+    else
+      add_batches(ranks(), "ranks");
+    add({"gradient_averagings"}, "gradient averaging, all-reduces of the run",
+        "CATGNN 2.3: epochs times batches of a worker", "all_reduces",
+        static_cast<double>(cost::gradient_averagings(experiment_.train.epochs, steps_of_first())),
+        "gradients are averaged after every batch");
   }
 
   void add_parts() {
@@ -574,6 +617,7 @@ class Model {
         static_cast<double>(
             cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0)),
         "of rank 0, which has no fewer than others");
+    add_batches(parts_for(experiment_.strategy, ranks()), "parts");
   }
 
   void add_gradient_averagings() {
@@ -581,7 +625,7 @@ class Model {
     add({"gradient_averagings"}, "gradient averaging, all-reduces of the run",
         "CATGNN 2.3: epochs times batches of a worker", "all_reduces",
         static_cast<double>(cost::gradient_averagings(experiment_.train.epochs, steps_of_first())),
-        "strategy.averaging is gradient; each part is a step");
+        fmt::format("strategy.averaging is gradient; {}", what_a_step_is()));
     reject({"model_averagings", "averaging_saving", "averaging_words"}, "model averaging",
            "CATGNN 3.3 and 5.5: floor(epochs / interval) all-reduces",
            "gradients are averaged in every step");
@@ -618,8 +662,9 @@ class Model {
         {"sampling_condition_holds", "it is for shared_preloading with strategy.sampling"},
         {"sampled_memory_bytes", "it is for shared_preloading with strategy.sampling"},
         {"vertices_per_second", "no equation of this experiment asks for it"},
-        {"batches_of", "parts are trained as a whole, not in mini-batches"},
-        {"gradient_averagings", "it is for model_averaging with strategy.averaging gradient"},
+        {"batches_of", "it is for strategies with batches: mini_batch, model_averaging"},
+        {"gradient_averagings",
+         "it is for mini_batch, and model_averaging with strategy.averaging gradient"},
         {"best_replication", "it is for spmm_15d"},
         {"spmm_1d_sparse_traffic", "it is for full_graph"},
         {"epoch_1d_traffic", "it is for spmm_1d and full_graph"},
@@ -630,7 +675,7 @@ class Model {
     for (const Reason& reason : kReasons)
       if (reason.function == equation.function) return std::string(reason.words);
     if (equation.paper == "deal")
-      return "it is for inference, layer by layer, which no strategy of this version does";
+      return "it is for inference, layer by layer: orrery infer --plan and orrery equations deal";
     if (equation.paper == "catgnn") return "it is for model_averaging: the ranks share one model";
     if (equation.paper == "granndis") return "it is for shared_preloading";
     const auto about = [&](std::string_view what) {

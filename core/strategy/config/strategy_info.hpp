@@ -27,7 +27,8 @@ enum class ClosedForm : std::uint8_t {
   volume_of_cut,          ///< CAGNET 1D, sparsity-aware
   dependency_exchange,    ///< GraNNDis Eq. 3
   dependency_preloading,  ///< GraNNDis Eq. 4 to 8
-  averaged_models         ///< CATGNN 3.3 and 5.5
+  averaged_models,        ///< CATGNN 3.3 and 5.5
+  averaged_gradients      ///< CATGNN 2.3: after every batch
 };
 
 /// A default that depends on the rest of the file, so the schema cannot hold it.

@@ -326,7 +326,8 @@ TEST(ModelBackend, TellsEveryEquationOfCoreCost) {
       {servers, preloading},
       {servers, sampled},
       {kDgx1, averaging + R"(model"})"},
-      {kDgx1, averaging + R"(gradient"})"}};
+      {kDgx1, averaging + R"(gradient"})"},
+      {kDgx1, R"(strategy={"type": "mini_batch", "batch": 7, "fanouts": [3, 3]})"}};
   std::set<std::string> evaluated;
 
   for (const auto& settings : experiments) {
@@ -347,8 +348,8 @@ TEST(ModelBackend, TellsEveryEquationOfCoreCost) {
     if (const std::string function(equation.function);
         equation.paper != "deal" && !evaluated.contains(function))
       left.insert(function);
-  EXPECT_EQ(left, (std::set<std::string>{"batches_of", "dependency_growth", "epoch_3d_traffic",
-                                         "held_words_3d", "sampled_growth", "sampled_memory_ratio",
+  EXPECT_EQ(left, (std::set<std::string>{"dependency_growth", "epoch_3d_traffic", "held_words_3d",
+                                         "sampled_growth", "sampled_memory_ratio",
                                          "sampling_condition_holds", "spmm_3d_traffic"}));
 }
 
@@ -379,6 +380,44 @@ TEST(ModelBackend, OfAveragedModelsCountsTheirAllReduces) {
   EXPECT_DOUBLE_EQ(equation(outcome, "model averaging, volume")["bytes"],
                    3 * 2 * 0.75 * 4 * parameters / 10);
   EXPECT_TRUE(equation(outcome, "gradients, ring all-reduce").contains("does_not_apply_because"));
+}
+
+/// A dense layer turns the rows of the last convolution, which are as wide as the hidden layers,
+/// into classes: widths 8, 8, 8.
+TEST(ModelBackend, OfDenseLayersHasTheWidthsOfTheConvolutions) {
+  const ModelOutcome outcome = Case({kDgx1, "model.dense_layers=1"}).evaluate();
+  EXPECT_DOUBLE_EQ(equation(outcome, "buffers that layers share, mean width")["bytes"],
+                   5 * 24 * 8 * 4);
+}
+
+TEST(ModelBackend, OfBatchesCountsTheirAllReduces) {
+  for (const std::string strategy : {R"("mini_batch", "fanouts": [3, 3])",
+                                     R"("model_averaging", "averaging": "model", "interval": 2)"}) {
+    const Case c({kDgx1, R"(strategy={"batch": 5, "type": )" + strategy + "}", "train.epochs=10"});
+    const ModelOutcome outcome = c.evaluate();
+    const std::int64_t each = (c.prepared.problem->facts().training_vertices + 3) / 4,
+                       batches = (each + 4) / 5;
+    EXPECT_GT(batches, 1);
+    EXPECT_EQ(equation(outcome, "mini-batches of a worker in an epoch")["batches"], batches);
+    if (strategy.starts_with("\"mini_batch"))
+      EXPECT_EQ(equation(outcome, "gradient averaging, all-reduces of the run")["all_reduces"],
+                10 * batches);
+    else
+      EXPECT_GE(equation(outcome, "model averaging, times fewer all-reduces")["ratio"],
+                2 * (batches - 1));
+  }
+}
+
+/// With global seeds a batch is that of all ranks together.
+TEST(ModelBackend, OfGlobalBatchesSharesThemAmongNobody) {
+  const Case c(
+      {kDgx1,
+       R"(strategy={"type": "mini_batch", "batch": 5, "seeds": "global", "fanouts": [3, 3]})"});
+  const std::int64_t batches = (c.prepared.problem->facts().training_vertices + 4) / 5;
+  const ModelOutcome outcome = c.evaluate();
+  EXPECT_EQ(equation(outcome, "mini-batches of a worker in an epoch")["batches"], batches);
+  EXPECT_EQ(equation(outcome, "gradient averaging, all-reduces of the run")["all_reduces"],
+            2 * batches);
 }
 
 }  // namespace
