@@ -40,12 +40,14 @@ class InductiveSession final : public RankSession {
 
 class Inductive final : public Strategy {
  public:
-  Inductive(std::unique_ptr<Strategy> training, std::unique_ptr<Strategy> whole)
-      : training_(std::move(training)), whole_(std::move(whole)) {}
+  /// `keeps_rows`: training does, from one step to the next.
+  Inductive(std::unique_ptr<Strategy> training, std::unique_ptr<Strategy> whole, bool keeps_rows)
+      : training_(std::move(training)), whole_(std::move(whole)), keeps_rows_(keeps_rows) {}
 
   Schedule schedule(int rank) const override {
     Schedule schedule = training_->schedule(rank);
     schedule.evaluation.clear();
+    schedule.keeps_rows = keeps_rows_;
     if (whole_)
       for (const int number : whole_->schedule(rank).evaluation)
         schedule.evaluation.push_back(kWhole + number);
@@ -83,23 +85,30 @@ class Inductive final : public Strategy {
 
  private:
   std::unique_ptr<Strategy> training_, whole_;  ///< whole_ is empty if nothing is evaluated
+  bool keeps_rows_;
 };
+
+/// Evaluation is exact, so it needs no stale rows, which would take memory.
+void evaluate_only(StrategyConfig& strategy) {
+  if (strategy.staleness == 0) return;
+  strategy.staleness = 0;
+  strategy.skip_below = 0;
+  strategy.own.reset();  // full_graph: how stale rows are smoothed
+}
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_inductive(const Problem& problem) {
   Problem training = problem;
   training.whole.reset();
+  const bool keeps_rows = problem.strategy.staleness > 0;
   if (problem.train.eval_every == 0)
-    return std::make_unique<Inductive>(make_strategy(training), nullptr);
-  if (problem.strategy.staleness > 0)
-    throw ConfigError("dataset.inductive",
-                      "an evaluation on the whole graph removes what strategy.staleness keeps on "
-                      "the device: set train.eval_every or strategy.staleness to 0");
+    return std::make_unique<Inductive>(make_strategy(training), nullptr, keeps_rows);
   Problem whole = training;
   static_cast<ProblemData&>(whole) = *problem.whole;
   whole.partition = problem.whole_partition;
-  return std::make_unique<Inductive>(make_strategy(training), make_strategy(whole));
+  evaluate_only(whole.strategy);
+  return std::make_unique<Inductive>(make_strategy(training), make_strategy(whole), keeps_rows);
 }
 
 }  // namespace orrery

@@ -115,6 +115,9 @@ struct Schedule {
   /// Nothing: each replaces the last one when its step begins.
   std::optional<StagesAhead> ahead;
   std::optional<LocalTraining> local;  ///< nothing: all steps of all ranks train one model
+  /// The structure of the steps keeps rows from one step to the next: it stays on the device while
+  /// others are evaluated, which are loaded in addition. Only where all steps share one structure.
+  bool keeps_rows = false;
 
   /// Whether all steps and evaluations work on one structure.
   bool stays() const {

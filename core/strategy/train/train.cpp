@@ -195,13 +195,23 @@ class Trainer {
     return StructureId{schedule_.evaluation.front(), 0};
   }
 
-  /// Frees the structure of data_ on the device, and loads this one.
+  /// Frees the structure of data_ on the device, unless it keeps rows for the next step, and loads
+  /// this one.
   void load(const StructureId& next) {
     if (data_) {
       rt_.sync(rt_.record(Lane::compute));  // otherwise both would be loaded for a while
       tape_.clear();
       if (!prefetch_) model_->detach();
-      data_.reset();
+      if (schedule_.keeps_rows && !kept_)
+        kept_ = {std::move(data_), loaded_};
+      else
+        data_.reset();
+    }
+    if (kept_ && kept_->which == next) {
+      data_ = std::move(kept_->data);
+      kept_.reset();
+      loaded_ = next;
+      return;
     }
     data_ = std::make_unique<StepData>(rt_, session_->load(strategy_.prepare(rt_.rank(), next)),
                                        problem_.model, facts_, !problem_.links, class_weights_);
@@ -483,12 +493,17 @@ class Trainer {
   std::optional<Prefetch> prefetch_;  ///< of structures that are prepared ahead
   std::unique_ptr<StepData> data_;    ///< the structure that replaced the last one,
   StructureId loaded_;                ///< and which it is
-  StepData* on_ = nullptr;            ///< the structure that the model works on now
-  std::optional<BestSoFar> best_;     ///< of all epochs, those before a checkpoint too
-  int loads_ = 0;                     ///< for steps, since the last report
-  RowUse row_use_;                    ///< at the last report
-  Turn turn_;                         ///< the epochs of the present turn
-  std::int64_t most_epochs_ = 1;      ///< of a turn
+  struct Kept {
+    std::unique_ptr<StepData> data;
+    StructureId which;
+  };
+  std::optional<Kept> kept_;       ///< the structure of the steps while others are evaluated
+  StepData* on_ = nullptr;         ///< the structure that the model works on now
+  std::optional<BestSoFar> best_;  ///< of all epochs, those before a checkpoint too
+  int loads_ = 0;                  ///< for steps, since the last report
+  RowUse row_use_;                 ///< at the last report
+  Turn turn_;                      ///< the epochs of the present turn
+  std::int64_t most_epochs_ = 1;   ///< of a turn
   Buffer metrics_;
   Buffer losses_of_ranks_;                    ///< where checkpoints are kept within epochs
   std::optional<LinkObjective> links_;        ///< where these are learned, in the place of labels
