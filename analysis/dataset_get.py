@@ -19,12 +19,12 @@ from datasets.catalogue import GetError
 def list_sets(sets, as_json):
     if as_json:
         rows = [{"name": s.name, "size": s.size, "licence": s.licence, "source": s.source,
-                 "sha256_xor": s.sha256_xor, "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
+                 "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
         print(json.dumps({"schema_version": 1, "sets": rows}))
         return
     width = max(map(len, sets))
     for s in sets.values():
-        checked = "checksum known" if s.sha256_xor or all(f.sha256 for f in s.files) else "needs --sha256"
+        checked = "checksum known" if all(f.sha256 for f in s.files) else "needs --sha256"
         print(f"{s.name:<{width}}  {s.size:>7}  {checked:<14}  {s.licence}; {s.source}")
 
 
@@ -67,30 +67,11 @@ def fetch_all(found, folder, asked):
                 raise
             missing.append((file, download.sum_of(folder / (file.name + ".part"))))
     if missing:
-        if found.sha256_xor and len(missing) == len(found.files):
-            return accept_all(found, missing, folder)
         words = " ".join(f"--sha256 {file.name}={total}" for file, total in missing)
         raise GetError(
             f"{found.name}: nobody has published a checksum that we know of {len(missing)} of its files, and "
             f"without one nothing is taken over. Compare these with somebody's whom you trust, and start again "
             f"with them: {words}")
-    return files
-
-
-def accept_all(found, sums, folder):
-    """Files of which only the sum of all has been published."""
-    here = catalogue.combined(total for _, total in sums)
-    words = " ".join(f"--sha256 {file.name}={total}" for file, total in sums)
-    if here != found.sha256_xor:
-        raise GetError(
-            f"{found.name}: expected files whose SHA-256 combine to {found.sha256_xor} (xor), found {here}: one of "
-            f"them is another file, or was changed on its way, and nothing is taken over. Remove {folder} to fetch "
-            f"them anew; or compare each with somebody's whom you trust, and start again with them: {words}")
-    files = []
-    for file, total in sums:
-        file.sha256 = total
-        files.append(folder / file.name)
-        download.accept(folder / (file.name + ".part"), file, files[-1])
     return files
 
 
