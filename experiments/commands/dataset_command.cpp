@@ -368,8 +368,8 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Replaces this process by the script that fetches sets. NumPy reads Planetoid's files alone; what
-/// others publish the program reads.
+/// Replaces this process by the script that fetches sets. What the program reads as it is published
+/// needs no NumPy.
 [[noreturn]] void fetch(const Flags& flags, bool with_numpy) {
   std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
                                  "--program",   launcher().string(),
@@ -403,7 +403,8 @@ bool get(const Flags& flags) {
     fmt::print("{} is here: {}\n", name, here->string());
     return true;
   }
-  if (const auto converter = converter_of(name)) fetch(flags, *converter == "planetoid");
+  if (const auto converter = converter_of(name))
+    fetch(flags, *converter != "ogb" && *converter != "snap");
   const PublishedSet* set = published_set(name);
   if (set == nullptr) {
     fmt::print("{} is not here, and not in the list of published sets:", name);
