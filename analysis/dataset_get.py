@@ -22,10 +22,10 @@ def list_sets(sets, as_json):
                  "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
         print(json.dumps({"schema_version": 1, "sets": rows}))
         return
-    width = max(map(len, sets))
+    width, size = max(map(len, sets)), max(len(s.size) for s in sets.values())
     for s in sets.values():
         checked = "checksum known" if all(f.sha256 for f in s.files) else "needs --sha256"
-        print(f"{s.name:<{width}}  {s.size:>7}  {checked:<14}  {s.licence}; {s.source}")
+        print(f"{s.name:<{width}}  {s.size:>{size}}  {checked:<14}  {s.licence}; {s.source}")
 
 
 def where_to_put(found, file, folder):
