@@ -28,8 +28,12 @@ def list_sets(sets, as_json):
         print(f"{s.name:<{width}}  {s.size:>{size}}  {checked:<14}  {s.licence}; {s.source}")
 
 
-def where_to_put(found, file, folder):
-    return (f"Without a network: put {file.name} (from {file.url}) into {folder}, and start this again")
+def where_to_put(found, folder):
+    """All files that are still to come, in one line."""
+    missing = [file for file in found.files if not (folder / file.name).exists()]
+    places = sorted({file.url.removesuffix(file.name) for file in missing})
+    return (f"Without a network: put {', '.join(file.name for file in missing)} (from {', '.join(places)}) into "
+            f"{folder}, and start this again")
 
 
 def fetch(found, file, folder, asked):
@@ -49,7 +53,7 @@ def fetch(found, file, folder, asked):
                           wait=asked.wait, quiet=asked.quiet)
     except GetError as error:
         if "cannot be had" in str(error):
-            raise GetError(f"{error}. {where_to_put(found, file, folder)}") from error
+            raise GetError(f"{error}. {where_to_put(found, folder)}") from error
         raise
     return target
 
@@ -135,9 +139,12 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     try:
         get(arguments())
+        sys.stdout.flush()
     except GetError as error:
         print(f"orrery: error: {plain_text.one_line(str(error))}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever read the list has seen enough
+        sys.stdout = None
     except KeyboardInterrupt:
         print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)
         return 130

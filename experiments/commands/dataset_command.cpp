@@ -409,7 +409,7 @@ bool get(const Flags& flags) {
   if (set == nullptr) {
     fmt::print("{} is not here, and not in the list of published sets:", name);
     for (const PublishedSet& known : published_sets()) fmt::print(" {}", known.name);
-    fmt::print("\n");
+    fmt::print("; orrery dataset get --list has those that it fetches\n");
     return false;
   }
   fmt::print("{} is not here (searched:", name);

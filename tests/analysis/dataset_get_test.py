@@ -213,6 +213,21 @@ class Fetching(unittest.TestCase):
         self.expect(self.get(), "Not Found", "Without a network: put edges.txt.gz")
         self.assertEqual(len(self.server.asked), 1)  # a refusal is not tried again
 
+    def test_WithoutANetworkAllFilesThatAreMissingAreNamed(self):
+        files = [{"url": f"https://nowhere.invalid/sets/{name}", "sha256": None} for name in ("a", "b", "c")]
+        self.publish(files=files)
+        (self.folder / "data/.downloads/ring").mkdir(parents=True)
+        (self.folder / "data/.downloads/ring/b").write_bytes(b"b")
+        self.expect(self.get(), "put a, c (from https://nowhere.invalid/sets/) into " +
+                    str(self.folder / "data/.downloads/ring"))
+
+    def test_AListMayBeReadInPart(self):
+        words = [sys.executable, "-B", SCRIPT, "--list", "--catalogue", self.folder / "catalogue.json", "--program", "x",
+                 "--data", "x"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reading:
+            reading.stdout.close()
+            self.assertEqual(reading.stderr.read(), "")
+
     def test_WhatWasPutThereByHandIsTaken(self):
         folder = self.folder / "data/.downloads/ring"
         folder.mkdir(parents=True)
