@@ -19,17 +19,21 @@ from datasets.catalogue import GetError
 def list_sets(sets, as_json):
     if as_json:
         rows = [{"name": s.name, "size": s.size, "licence": s.licence, "source": s.source,
-                 "sha256_xor": s.sha256_xor, "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
+                 "files": [{"url": f.url, "sha256": f.sha256} for f in s.files]} for s in sets.values()]
         print(json.dumps({"schema_version": 1, "sets": rows}))
         return
-    width = max(map(len, sets))
+    width, size = max(map(len, sets)), max(len(s.size) for s in sets.values())
     for s in sets.values():
-        checked = "checksum known" if s.sha256_xor or all(f.sha256 for f in s.files) else "needs --sha256"
-        print(f"{s.name:<{width}}  {s.size:>7}  {checked:<14}  {s.licence}; {s.source}")
+        checked = "checksum known" if all(f.sha256 for f in s.files) else "needs --sha256"
+        print(f"{s.name:<{width}}  {s.size:>{size}}  {checked:<14}  {s.licence}; {s.source}")
 
 
-def where_to_put(found, file, folder):
-    return (f"Without a network: put {file.name} (from {file.url}) into {folder}, and start this again")
+def where_to_put(found, folder):
+    """All files that are still to come, in one line."""
+    missing = [file for file in found.files if not (folder / file.name).exists()]
+    places = sorted({file.url.removesuffix(file.name) for file in missing})
+    return (f"Without a network: put {', '.join(file.name for file in missing)} (from {', '.join(places)}) into "
+            f"{folder}, and start this again")
 
 
 def fetch(found, file, folder, asked):
@@ -49,7 +53,7 @@ def fetch(found, file, folder, asked):
                           wait=asked.wait, quiet=asked.quiet)
     except GetError as error:
         if "cannot be had" in str(error):
-            raise GetError(f"{error}. {where_to_put(found, file, folder)}") from error
+            raise GetError(f"{error}. {where_to_put(found, folder)}") from error
         raise
     return target
 
@@ -67,30 +71,11 @@ def fetch_all(found, folder, asked):
                 raise
             missing.append((file, download.sum_of(folder / (file.name + ".part"))))
     if missing:
-        if found.sha256_xor and len(missing) == len(found.files):
-            return accept_all(found, missing, folder)
         words = " ".join(f"--sha256 {file.name}={total}" for file, total in missing)
         raise GetError(
             f"{found.name}: nobody has published a checksum that we know of {len(missing)} of its files, and "
             f"without one nothing is taken over. Compare these with somebody's whom you trust, and start again "
             f"with them: {words}")
-    return files
-
-
-def accept_all(found, sums, folder):
-    """Files of which only the sum of all has been published."""
-    here = catalogue.combined(total for _, total in sums)
-    words = " ".join(f"--sha256 {file.name}={total}" for file, total in sums)
-    if here != found.sha256_xor:
-        raise GetError(
-            f"{found.name}: expected files whose SHA-256 combine to {found.sha256_xor} (xor), found {here}: one of "
-            f"them is another file, or was changed on its way, and nothing is taken over. Remove {folder} to fetch "
-            f"them anew; or compare each with somebody's whom you trust, and start again with them: {words}")
-    files = []
-    for file, total in sums:
-        file.sha256 = total
-        files.append(folder / file.name)
-        download.accept(folder / (file.name + ".part"), file, files[-1])
     return files
 
 
@@ -154,9 +139,12 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     try:
         get(arguments())
+        sys.stdout.flush()
     except GetError as error:
         print(f"orrery: error: {plain_text.one_line(str(error))}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever read the list has seen enough
+        sys.stdout = None
     except KeyboardInterrupt:
         print("\norrery: interrupted; the next start continues with what has come so far", file=sys.stderr)
         return 130

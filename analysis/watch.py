@@ -218,6 +218,26 @@ def several(runs, width):
     return table
 
 
+_OF_SEEDS = {"test_accuracy": ("test", 100, " %"), "val_accuracy": ("validation", 100, " %"),
+             "test_macro_f1": ("macro F1", 1, ""), "test_auc": ("AUC", 1, ""), "loss": ("loss", 1, ""),
+             "mean_epoch_seconds": ("epoch", 1000, " ms")}
+
+
+def of_seeds(sweep):
+    """Of runs that differ in their seeds: mean and standard deviation, a line for each combination of other settings."""
+    lines = []
+    for one in (sweep or {}).get("seeds", []):
+        words = [f"{key}={plain_text.one_line(str(value))}" for key, value in one["settings"].items()]
+        words = [" ".join(words + [f"{one['runs']} seeds at their best epochs"])]
+        for key, (name, scale, unit) in _OF_SEEDS.items():
+            if key in one:
+                mean, deviation = (scale * one[key][kind] for kind in ("mean", "std"))
+                digits = 4 if scale == 1 else 2
+                words.append(f"{name} {mean:.{digits}f} ± {deviation:.{digits}f}{unit}")
+        lines.append(Text("  ".join(words)))
+    return Group(*lines)
+
+
 class Watched:
     """A folder of one run, or of a sweep whose runs come one after the other."""
 
@@ -243,7 +263,9 @@ class Watched:
         runs = list(self.runs.values())
         if not runs:
             return Text(f"{plain_text.one_line(str(self.folder))}: nothing has begun here yet")
-        return one(runs[0], width) if len(runs) == 1 else several(runs, width)
+        if len(runs) == 1:
+            return one(runs[0], width)
+        return Group(several(runs, width), of_seeds(read(self.folder / "sweep.json")))
 
     def close(self):
         for run in self.runs.values():

@@ -68,10 +68,12 @@ def floats_of(array, place, what, notes):
         _fail(place, "real numbers", array.dtype)
     with np.errstate(over="ignore"):
         made = np.ascontiguousarray(array, np.float32)
-    bad = ~np.isfinite(made)
-    if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])
-        _fail(f"{place}{list(at)}", "a finite float32", array[at])
+    flat, window = made.reshape(-1), 1 << 24
+    for begin in range(0, flat.size, window):
+        good = np.isfinite(flat[begin:begin + window])
+        if not good.all():
+            at = tuple(int(i) for i in np.unravel_index(begin + int(np.argmin(good)), made.shape))
+            _fail(f"{place}{list(at)}", "a finite float32", array[at])
     if array.dtype != np.float32:
         notes.append(f"{what}: converted from {array.dtype} to float32")
     return made

@@ -31,14 +31,13 @@ class Set:
     converter: str
     files: list[File]
     options: dict  #: of the converter
-    sha256_xor: str | None = None  #: the SHA-256 of all files, combined by xor, where that is what was published
 
 
 def load(path):
     told = json.loads(Path(path).read_text(encoding="utf-8"))["sets"]
     return {name: Set(name, one["source"], one["licence"], one["size"], one["converter"],
                       [File(file["url"], file.get("sha256"), file.get("bytes")) for file in one["files"]],
-                      one.get("options", {}), one.get("sha256_xor"))
+                      one.get("options", {}))
             for name, one in told.items()}
 
 
@@ -59,14 +58,6 @@ def with_sums(found, given):
                 raise GetError(f"--sha256: {file.name} has another one in the catalogue, {file.sha256}")
             file.sha256 = total.lower()
     return found
-
-
-def combined(sums):
-    """SHA-256 sums in hexadecimal digits, combined by xor, as DataDeps.jl holds sets of several files."""
-    total = 0
-    for one in sums:
-        total ^= int(one, 16)
-    return f"{total:064x}"
 
 
 def address(found, file):

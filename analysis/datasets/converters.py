@@ -29,6 +29,33 @@ def ogb(found, files, folder):
     return folder / found.options["folder"]
 
 
+def ogb_arrays(found, files, folder):
+    """The arrays of an OGB set that is published as such, because it is large (papers100M): raw/data.npz,
+    raw/node-label.npz, split/RULE/{train,valid,test}.csv.gz. Each array gets a file of its own, which is read through
+    windows. What an array was packed in is removed as soon as it is unpacked."""
+    import numpy as np
+
+    unzip(files[0], folder)
+    raw, out = folder / found.options["folder"], folder / "arrays"
+    out.mkdir()
+    for name, members in (("data.npz", ("edge_index.npy", "node_feat.npy")), ("node-label.npz", ("node_label.npy",))):
+        try:
+            with zipfile.ZipFile(raw / "raw" / name) as packed:
+                for member in members:
+                    packed.extract(member, out)
+        except (OSError, KeyError, zipfile.BadZipFile) as error:
+            raise GetError(f"{files[0].name}: raw/{name}: expected the arrays {', '.join(members)}: {error}") from error
+        (raw / "raw" / name).unlink()
+    split = np.full(np.load(out / "node_feat.npy", mmap_mode="r").shape[0], 255, np.uint8)
+    for part, name in enumerate(("train", "valid", "test")):
+        vertices = [np.loadtxt(file, np.int64, ndmin=1) for file in raw.glob(f"split/*/{name}.csv.gz")]
+        if len(vertices) != 1 or (vertices[0].size and not 0 <= vertices[0].min() <= vertices[0].max() < len(split)):
+            raise GetError(f"{files[0].name}: split/*/{name}.csv.gz: expected one file of vertices below {len(split)}")
+        split[vertices[0]] = part
+    np.save(out / "split.npy", split)
+    return out
+
+
 def snap(found, files, folder):
     """A list of edges, read as it is."""
     return files[0]
@@ -125,7 +152,7 @@ def planetoid(found, files, folder):
     return folder
 
 
-CONVERTERS = {"ogb": ogb, "snap": snap, "planetoid": planetoid}
+CONVERTERS = {"ogb": ogb, "ogb_arrays": ogb_arrays, "snap": snap, "planetoid": planetoid}
 
 
 def convert(found, files, folder):

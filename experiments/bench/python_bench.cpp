@@ -1,16 +1,20 @@
 // The C++ loops that python_speed.py stands beside: batches, a cut and products of one graph, by the
-// same calls with the same numbers. Prints one JSON object.
+// same calls with the same numbers.
 //
-//     python_bench FOLDER ROUNDS
+//     python_bench FOLDER
 //
-// Every number is the best of ROUNDS. What the work came to (edges, a sum over the owners) is there
-// for the caller to compare: equal work, or the times say nothing.
+// Says first, as one JSON object, what the work comes to (edges, a sum over the owners), for the
+// caller to compare: equal work, or the times say nothing. Then it answers lines "WORK ROUNDS" with
+// the seconds of the best of so many rounds, so that the caller can alternate with its own.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <cstdio>
 #include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -38,23 +42,12 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-double best_of(int rounds, const std::function<void()>& work) {
-  double best = seconds_of(work);
-  for (int i = 1; i < rounds; ++i) best = std::min(best, seconds_of(work));
-  return best;
-}
-
 /// A program does something else between two products. Meanwhile its workers fall asleep, and a
 /// core that sleeps takes longer to wake than one that is about to.
-double best_of_separate(int rounds, const std::function<void()>& work) {
-  double best = 1e9;
-  for (int i = 0; i < rounds; ++i) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-    best = std::min(best, seconds_of(work));
+void pause() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+  while (std::chrono::steady_clock::now() < until) {
   }
-  return best;
 }
 
 /// All vertices in an order that a caller in another language can make as well.
@@ -80,76 +73,95 @@ std::int64_t draw_epoch(const Csr& graph, std::span<const Vertex> order, Message
   return edges;
 }
 
-/// Products with all entries one.
-struct ProductTimes {
-  double in_place = 0;  ///< into a tensor that is there
-  double separate = 0;  ///< the same, 0.1 ms after the last one
-  double anew = 0;      ///< into one that is allocated for the product and freed behind it
+/// Products of 128 columns with all entries one.
+class Products {
+ public:
+  explicit Products(std::shared_ptr<const Csr> pattern) {
+    const Tensor x{.id = 0, .shape = {pattern->cols, kWidth}, .ld = kWidth};
+    const Tensor y{.id = 1, .shape = {pattern->rows, kWidth}, .ld = kWidth};
+    memory_.allocate(x.id, x.bytes());
+    memory_.allocate(y.id, y.bytes());
+    std::fill_n(memory_.data<float>(x), pattern->cols * kWidth, 0.5F);
+    std::fill_n(memory_.data<float>(y), pattern->rows * kWidth, 0.0F);
+    const Sparse a{.id = 0, .shape = {pattern->rows, pattern->cols}, .nnz = pattern->nnz()};
+    memory_.add_sparse(a.id, std::move(pattern));
+    product_ = {.a = a, .values = {}, .x = x, .y = y, .beta = 0};
+  }
+  /// Into a tensor that is there.
+  void in_place() { kernels_->run(product_, memory_); }
+  /// Into one that is allocated for the product and freed behind it.
+  void anew() {
+    SpMM product = product_;
+    product.y.id = 2;
+    memory_.allocate(product.y.id, product.y.bytes());
+    kernels_->run(product, memory_);
+    memory_.free(product.y.id);
+  }
+
+ private:
+  RankMemory memory_;
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels();
+  SpMM product_;
 };
 
-ProductTimes product_times(std::shared_ptr<const Csr> pattern, int rounds) {
-  RankMemory memory;
-  const Tensor x{.id = 0, .shape = {pattern->cols, kWidth}, .ld = kWidth};
-  const Tensor y{.id = 1, .shape = {pattern->rows, kWidth}, .ld = kWidth};
-  memory.allocate(x.id, x.bytes());
-  memory.allocate(y.id, y.bytes());
-  std::fill_n(memory.data<float>(x), pattern->cols * kWidth, 0.5F);
-  std::fill_n(memory.data<float>(y), pattern->rows * kWidth, 0.0F);
-  const Sparse a{.id = 0, .shape = {pattern->rows, pattern->cols}, .nnz = pattern->nnz()};
-  memory.add_sparse(a.id, std::move(pattern));
-  const auto kernels = make_cpu_kernels();
-  const SpMM product{.a = a, .values = {}, .x = x, .y = y, .beta = 0};
-  ProductTimes times;
-  times.in_place = best_of(rounds, [&] { kernels->run(product, memory); });
-  times.separate = best_of_separate(rounds, [&] { kernels->run(product, memory); });
-  memory.free(y.id);
-  times.anew = best_of(rounds, [&] {
-    memory.allocate(y.id, y.bytes());
-    kernels->run(product, memory);
-    memory.free(y.id);
-  });
-  return times;
-}
-
-void measure(const std::string& folder, int rounds) {
+int serve(const std::string& folder) {
   DatasetOptions options;
   options.path = folder;
   options.symmetric = true;
   const auto graph = load_dataset(options).graph;
   const auto order = spread_order(graph->rows);
-  std::int64_t edges = 0;
   MessageFlow last;
-  const double sampling = best_of(rounds, [&] { edges = draw_epoch(*graph, order, last); });
+  const std::int64_t edges = draw_epoch(*graph, order, last);
   const ThreadPool pool(available_cores());
   PartitionOptions cut;
   cut.method = "spring";
+  const Partition made = partition_graph(*graph, kParts, cut);
   std::int64_t owners = 0;
-  const double cutting = best_of(rounds, [&] {
-    const Partition made = partition_graph(*graph, kParts, cut);
-    owners = 0;
-    for (std::size_t v = 0; v < made.owner.size(); ++v)
-      owners += static_cast<std::int64_t>(v % 1009) * made.owner[v];
-  });
-  const ProductTimes product = product_times(graph, 3 * rounds);
-  const ProductTimes block =
-      product_times(std::make_shared<const Csr>(last.blocks.front()), 30 * rounds);
-  fmt::print(
-      "{{\"nnz\": {}, \"sampled_edges\": {}, \"sample_seconds\": {}, \"owners\": {}, "
-      "\"partition_seconds\": {}, \"spmm_seconds\": {}, \"spmm_new_seconds\": {}, \"block_nnz\": "
-      "{}, "
-      "\"block_spmm_seconds\": {}, \"block_spmm_separate_seconds\": {}, "
-      "\"block_spmm_new_seconds\": {}}}\n",
-      graph->nnz(), edges, sampling, owners, cutting, product.in_place, product.anew,
-      last.blocks.front().nnz(), block.in_place, block.separate, block.anew);
+  for (std::size_t v = 0; v < made.owner.size(); ++v)
+    owners += static_cast<std::int64_t>(v % 1009) * made.owner[v];
+  const auto block = std::make_shared<const Csr>(last.blocks.front());
+  fmt::print("{{\"nnz\": {}, \"sampled_edges\": {}, \"owners\": {}, \"block_nnz\": {}}}\n",
+             graph->nnz(), edges, owners, block->nnz());
+  std::fflush(stdout);
+
+  Products with_graph(graph), with_block(block);
+  const std::map<std::string, std::function<void()>, std::less<>> works{
+      {"sample",
+       [&] {
+         const ThreadPool one(1);
+         draw_epoch(*graph, order, last);
+       }},
+      {"partition", [&] { partition_graph(*graph, kParts, cut); }},
+      {"spmm", [&] { with_graph.in_place(); }},
+      {"spmm_new", [&] { with_graph.anew(); }},
+      {"block_spmm", [&] { with_block.in_place(); }},
+      {"block_spmm_separate", [&] { with_block.in_place(); }},
+      {"block_spmm_new", [&] { with_block.anew(); }}};
+  std::string work;
+  for (int rounds = 0; std::cin >> work >> rounds;) {
+    const auto found = works.find(work);
+    if (found == works.end()) {
+      fmt::print(stderr, "python_bench: no work {}\n", work);
+      return 2;
+    }
+    double best = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < rounds; ++i) {
+      if (work.ends_with("_separate")) pause();
+      best = std::min(best, seconds_of(found->second));
+    }
+    fmt::print("{:.9f}\n", best);
+    std::fflush(stdout);
+  }
+  return 0;
 }
 
 }  // namespace
 }  // namespace orrery
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::atoi(argv[2]) < 1) {
-    fmt::print(stderr, "python_bench FOLDER ROUNDS\n");
+  if (argc != 2) {
+    fmt::print(stderr, "python_bench FOLDER\n");
     return 2;
   }
-  orrery::measure(argv[1], std::atoi(argv[2]));
+  return orrery::serve(argv[1]);
 }

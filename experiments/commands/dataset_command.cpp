@@ -368,8 +368,9 @@ void sharing(Flags flags) {
   report_sharing(dataset, flags.sharing, flags.shares, flags.json);
 }
 
-/// Replaces this process by the script that fetches it.
-[[noreturn]] void fetch(const Flags& flags) {
+/// Replaces this process by the script that fetches sets. What the program reads as it is published
+/// needs no NumPy.
+[[noreturn]] void fetch(const Flags& flags, bool with_numpy) {
   std::vector<std::string> words{"--catalogue", (shipped_root() / "configs/datasets.json").string(),
                                  "--program",   launcher().string(),
                                  "--data",      data_folders().front().string()};
@@ -378,32 +379,37 @@ void sharing(Flags flags) {
   for (const std::string& sum : flags.sums) words.insert(words.end(), {"--sha256", sum});
   if (flags.keep_download) words.emplace_back("--keep-download");
   if (flags.json) words.emplace_back("--json");
-  become_python_script("dataset_get.py", words, {"numpy"});
+  const std::vector<std::string> numpy{"numpy"};
+  become_python_script("dataset_get.py", words, with_numpy ? numpy : std::vector<std::string>{});
 }
 
-bool is_in_catalogue(const std::string& name) {
+/// The converter of a set of the catalogue.
+std::optional<std::string> converter_of(const std::string& name) {
   std::ifstream in(shipped_root() / "configs/datasets.json", std::ios::binary);
   const JsonReader catalogue(std::string(std::istreambuf_iterator<char>(in), {}),
                              "configs/datasets.json");
-  return catalogue.object("sets").contains(name);
+  const auto& sets = catalogue.object("sets");
+  if (!sets.contains(name)) return std::nullopt;
+  return sets.at(name).at("converter").get<std::string>();
 }
 
 /// Fetches a set of the catalogue; of another one says where it is or can be had. True when it is
 /// here.
 bool get(const Flags& flags) {
-  if (flags.list) fetch(flags);
+  if (flags.list) fetch(flags, false);
   const std::string& name = flags.options.path;
   if (name.empty()) throw ConfigError("name", "is required, or --list");
   if (const auto here = find_dataset(name)) {
     fmt::print("{} is here: {}\n", name, here->string());
     return true;
   }
-  if (is_in_catalogue(name)) fetch(flags);
+  if (const auto converter = converter_of(name))
+    fetch(flags, *converter != "ogb" && *converter != "snap");
   const PublishedSet* set = published_set(name);
   if (set == nullptr) {
     fmt::print("{} is not here, and not in the list of published sets:", name);
     for (const PublishedSet& known : published_sets()) fmt::print(" {}", known.name);
-    fmt::print("\n");
+    fmt::print("; orrery dataset get --list has those that it fetches\n");
     return false;
   }
   fmt::print("{} is not here (searched:", name);

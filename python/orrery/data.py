@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _orrery import ConfigError, DataError, ShapeError
+from _orrery import ConfigError, Csr, DataError, ShapeError
 
 from .kernels import graph as make_graph
 
@@ -30,6 +30,11 @@ def _array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
+def _type_of(values: Any, array: np.ndarray) -> str:
+    """The type of numbers as they were given, which bfloat16 has lost in `array`."""
+    return "bfloat16" if str(getattr(values, "dtype", "")) == "torch.bfloat16" else str(array.dtype)
+
+
 def _left_out(names: Any, how: str) -> list[str]:
     """A note that names the data of edges that are not kept."""
     words = ", ".join(map(str, names))
@@ -42,8 +47,8 @@ def _features(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
         raise ShapeError(f"features: expected [{vertices}, F], found {list(array.shape)}")
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise DataError(f"features: expected real numbers, found {array.dtype}")
-    if array.dtype != np.float32:
-        notes.append(f"features were {array.dtype} and are float32 here")
+    if (given := _type_of(values, array)) != "float32":
+        notes.append(f"features were {given} and are float32 here")
     with np.errstate(over="ignore"):  # told below
         made = np.ascontiguousarray(array, dtype=np.float32)
     if not np.isfinite(made).all():
@@ -111,8 +116,8 @@ def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.nd
     if bad.any():
         at = int(np.argmax(bad))
         raise DataError(f"edge_weights[{at}]: expected a finite number >= 0, found {given[at]}")
-    if given.dtype != np.float32:
-        notes.append(f"edge weights were {given.dtype} and are float32 here")
+    if (kind := _type_of(values, given)) != "float32":
+        notes.append(f"edge weights were {kind} and are float32 here")
     n = made.shape[0]
     keys, place = np.unique(source.astype(np.int64) * n + destination, return_inverse=True)
     sums = np.bincount(place, given, len(keys)) if len(keys) else np.empty(0)
@@ -167,6 +172,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     if symmetric:
         made = made.symmetrise()
     vertices = made.shape[0]
+    if not hasattr(edges, "tocsr") and not isinstance(edges, Csr) and (given := _array(edges).dtype) != np.int32:
+        told.append(f"edges were {given} and are int32 here")
     two_way = made == made.transpose()
     arrays = {"edges.npy": made.edge_index.astype(np.int32)}
     if edge_weights is not None:
@@ -246,7 +253,7 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
             raise DataError(f"{what}: node {without[0]!r} has no attribute {values!r}")
         return np.asarray([network.nodes[name][values] for name in names])
 
-    pairs = np.asarray([(number[u], number[v]) for u, v in network.edges()], np.int64).reshape(-1, 2).T
+    pairs = np.asarray([(number[u], number[v]) for u, v in network.edges()], np.int32).reshape(-1, 2).T
     notes = list(rest.pop("notes", ()))
     weights = _weights_of(network, edge_weights, notes)
     if not network.is_directed():

@@ -1,9 +1,11 @@
 """Published data sets from a server on this machine that cuts, redirects, stalls and lies."""
 
+import functools
 import gzip
 import hashlib
 import http.server
 import json
+import operator
 import os
 import subprocess
 import sys
@@ -201,20 +203,6 @@ class Fetching(unittest.TestCase):
         self.expect_whole(self.get("--sha256", f"edges.txt.gz={self.sum}"))
         self.assertEqual(len(self.server.asked), asked)  # the waiting file was used
 
-    def test_WhereOnlyTheSumOfAllFilesIsPublished(self):
-        """Two files; the second is not what the converter reads, but has to be the right one."""
-        self.server.files["second"] = b"second"
-        both = hashlib.sha256(b"second").digest()
-        total = bytes(a ^ b for a, b in zip(bytes.fromhex(self.sum), both)).hex()
-        files = [{"url": self.server.address(name), "sha256": None} for name in ("edges.txt.gz", "second")]
-        self.publish(files=files, sha256_xor=total)
-        self.server.files["second"] = b"another"
-        self.expect(self.get(), total, "one of them is another file", f"--sha256 edges.txt.gz={self.sum}")
-        self.assertFalse((self.folder / "data/.downloads/ring/second").exists())
-        (self.folder / "data/.downloads/ring/second.part").unlink()
-        self.server.files["second"] = b"second"
-        self.expect_whole(self.get())
-
     def test_SumsThatAreNone(self):
         self.expect(self.get("--sha256", "12"), "64 hexadecimal digits")
         self.expect(self.get("--sha256", "other=" + 64 * "0"), "no file other")
@@ -224,6 +212,21 @@ class Fetching(unittest.TestCase):
         self.server.manners = ["missing"]
         self.expect(self.get(), "Not Found", "Without a network: put edges.txt.gz")
         self.assertEqual(len(self.server.asked), 1)  # a refusal is not tried again
+
+    def test_WithoutANetworkAllFilesThatAreMissingAreNamed(self):
+        files = [{"url": f"https://nowhere.invalid/sets/{name}", "sha256": None} for name in ("a", "b", "c")]
+        self.publish(files=files)
+        (self.folder / "data/.downloads/ring").mkdir(parents=True)
+        (self.folder / "data/.downloads/ring/b").write_bytes(b"b")
+        self.expect(self.get(), "put a, c (from https://nowhere.invalid/sets/) into " +
+                    str(self.folder / "data/.downloads/ring"))
+
+    def test_AListMayBeReadInPart(self):
+        words = [sys.executable, "-B", SCRIPT, "--list", "--catalogue", self.folder / "catalogue.json", "--program", "x",
+                 "--data", "x"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reading:
+            reading.stdout.close()
+            self.assertEqual(reading.stderr.read(), "")
 
     def test_WhatWasPutThereByHandIsTaken(self):
         folder = self.folder / "data/.downloads/ring"
@@ -252,5 +255,13 @@ class Catalogue(unittest.TestCase):
             for file in one.files:
                 self.assertTrue(file.url.startswith("https://"), file.url)
                 self.assertTrue(file.sha256 is None or len(file.sha256) == 64)
-            if one.sha256_xor:
-                self.assertRegex(one.sha256_xor, "^[0-9a-f]{64}$")
+
+    def test_SumsOfFilesCombineToThePublishedOne(self):
+        """MLDatasets.jl has one sum for all files of a Planetoid set: theirs, combined by xor. Sums of single files come
+        from others, so both are right or neither."""
+        told = json.loads(Path(os.environ["ORRERY_SOURCES"], "configs/datasets.json").read_text())["sets"]
+        published = {name: one for name, one in told.items() if "sha256_xor" in one}
+        self.assertEqual(sorted(published), ["citeseer", "cora", "pubmed"])
+        for one in published.values():
+            total = functools.reduce(operator.xor, (int(file["sha256"], 16) for file in one["files"]))
+            self.assertEqual(f"{total:064x}", one["sha256_xor"])

@@ -14,11 +14,16 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
+
+try:
+    import pyarrow
+    import pyarrow.parquet
+except ImportError:
+    pyarrow = None
 from datasets import arrays, converters
 from datasets.catalogue import File, GetError, Set
 
+WITH_PYARROW = unittest.skipUnless(pyarrow, "pyarrow is not installed")
 # The program reads them with the interpreter of this environment.
 HERE = os.environ | {"ORRERY_PYTHON": sys.executable}
 
@@ -100,6 +105,35 @@ class Converting(unittest.TestCase):
         archive.write_bytes(b"no zip")
         with self.assertRaisesRegex(GetError, "no whole zip"):
             converters.convert(self.set_of("ogb", folder="arxiv"), [archive], out)
+
+
+    def test_ALargeSetOfOgbIsReadByArrays(self):
+        raw = {"edge_index": np.array([[0, 1, 3], [1, 2, 0]]), "node_feat": np.arange(8, dtype=np.float32).reshape(4, 2),
+               "node_year": np.full((4, 1), 2015)}
+        archive, out = self.folder / "large-bin.zip", self.folder / "out"
+        out.mkdir()
+        np.savez(self.folder / "data.npz", **raw)
+        np.savez(self.folder / "node-label.npz", node_label=np.float32([[1], [np.nan], [0], [2]]))
+        with zipfile.ZipFile(archive, "w") as packed:
+            for name in ("data.npz", "node-label.npz"):
+                packed.write(self.folder / name, f"large-bin/raw/{name}")
+            for part, vertices in {"train": "0\n", "valid": "2\n", "test": "3\n"}.items():
+                packed.writestr(f"large-bin/split/time/{part}.csv.gz", gzip.compress(vertices.encode()))
+        folder = converters.convert(self.set_of("ogb_arrays", folder="large-bin"), [archive], out)
+        subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "convert", folder, self.folder / "set"], check=True,
+                       capture_output=True, env=HERE)
+        made = {file.stem: np.load(file) for file in (self.folder / "set").glob("*.npy")}
+        np.testing.assert_array_equal(sorted(made["edges"].T.tolist()), [[0, 1], [1, 2], [3, 0]])
+        np.testing.assert_array_equal(made["features"], raw["node_feat"])
+        np.testing.assert_array_equal(made["labels"], [1, -1, 0, 2])
+        np.testing.assert_array_equal(made["split"], [0, 255, 1, 2])
+        self.assertFalse((out / "large-bin/raw/data.npz").exists())
+        with self.assertRaisesRegex(GetError, "edge_index.npy"):
+            with zipfile.ZipFile(archive, "w") as packed:
+                packed.write(self.folder / "node-label.npz", "large-bin/raw/data.npz")
+            shutil.rmtree(out)
+            out.mkdir()
+            converters.convert(self.set_of("ogb_arrays", folder="large-bin"), [archive], out)
 
 
 class Arrays(unittest.TestCase):
@@ -187,11 +221,13 @@ class Arrays(unittest.TestCase):
     def parquet(self, name, **columns):
         pyarrow.parquet.write_table(pyarrow.table(columns), self.folder / name)
 
+    @WITH_PYARROW
     def test_Parquet(self):
         self.parquet("e.parquet", src=[5, 6], dst=[6, 7])
         made, _ = self.convert("e.parquet")
         np.testing.assert_array_equal(made["edges"], [[5, 6], [6, 7]])
 
+    @WITH_PYARROW
     def test_ParquetWithVerticesSaysTheSameAsCsv(self):
         self.parquet("e.parquet", source=["ann", "bob", "cy"], target=["bob", "cy", "ann"],
                      weight=np.float16([1.5, 2, 3]))
@@ -199,12 +235,14 @@ class Arrays(unittest.TestCase):
                      a=[0, 2, 4], b=[1.0, 3.0, 5.0])
         self.expect_named(*self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet")))
 
+    @WITH_PYARROW
     def test_FeaturesInOneColumnOfParquet(self):
         self.parquet("e.parquet", src=[0], dst=[1])
         self.parquet("v.parquet", id=[0, 1], x=[[1.0, 2.0], [3.0, 4.0]], more=[5, 6])
         made, _ = self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet"))
         np.testing.assert_array_equal(made["features"], np.float32([[1, 2, 5], [3, 4, 6]]))
 
+    @WITH_PYARROW
     def test_MistakesInParquet(self):
         self.parquet("e.parquet", src=[0], dst=[1])
         for columns, words in [({"x": [[1.0, 2.0], [3.0]]}, "column x"), ({"x": [1.0, None]}, "finite float32"),

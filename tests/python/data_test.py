@@ -59,6 +59,7 @@ class Datasets(unittest.TestCase):
 
         self.assertEqual((info["vertices"], info["edges"]), (5, 6))
         self.assertIn("float64", self.notes())
+        self.assertIn("edges were int64 and are int32 here", self.notes())
 
     def test_ScipyMatricesAreRowsOfInNeighbours(self):
         matrix = scipy.sparse.random(40, 40, 0.1, random_state=1, format="csr")
@@ -132,6 +133,18 @@ class Datasets(unittest.TestCase):
         self.assertEqual(self.info()["vertices"], 3)
         with self.assertRaisesRegex(orrery.DataError, r"data_set\[0\]"):  # a data set of PyG passes attributes on
             orrery.from_pyg(SimpleNamespace(edge_index=Tensor(edges)), self.folder / "other")
+
+    def test_NumbersThatNumpyDoesNotKnowAreToldByTheirName(self):
+        class Bfloat16(Tensor):
+            dtype = "torch.bfloat16"
+
+            def float(self):
+                return Tensor(np.float32(self.values))
+
+        orrery.write_dataset(self.set, np.int32([[0], [1]]), features=Bfloat16([[1], [2]]), edge_weights=Bfloat16([3]))
+
+        self.assertEqual(self.notes(), "edge weights were bfloat16 and are float32 here "
+                                       "features were bfloat16 and are float32 here")
 
     def test_MistakesLeaveNothingBehind(self):
         wrong = [({"features": np.ones((2, 2))}, orrery.ShapeError, r"\[3, F\]"),

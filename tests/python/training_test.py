@@ -337,6 +337,12 @@ class Watching(unittest.TestCase):
             self.assertEqual(len((folder / "from python/epochs.csv").read_text().splitlines()), 1 + len(lines))
             self.assertTrue(list((folder / "from python/tensorboard").glob("events.*")))
 
+            seeds = orrery.run(config | {"sweep": {"seed": [0, 1]}}, out=folder / "seeds", quiet=True)["seeds"][0]
+            seen = subprocess.run([os.environ["ORRERY_PROGRAM"], "watch", folder / "seeds", "--once"], check=True,
+                                  capture_output=True, text=True, env=environment | {"COLUMNS": "200"})
+            self.assertIn("2 seeds at their best epochs", seen.stdout)
+            self.assertIn(f"loss {seeds['loss']['mean']:.4f} ± {seeds['loss']['std']:.4f}", seen.stdout)
+
     @staticmethod
     def events(content):
         """Records of length, its checksum, event, its checksum."""

@@ -65,7 +65,8 @@ class Wheel(unittest.TestCase):
 
     def test_AllOfItLiesInThePackage(self):
         for source, (place, _, _) in self.destinations.items():
-            self.assertRegex(place, r"^\{py_platlib\}/(orrery(/|$)|_orrery\.)", source)  # pip takes nothing else
+            # pip takes nothing else
+            self.assertRegex(place, r"^\{py_platlib\}/(orrery(/|$)|_orrery\.|_orrery-stubs/__init__.pyi$)", source)
             self.assertTrue(source.exists(), f"{source}: planned, but not built by the targets of pyproject.toml")
 
     def test_TheInstalledPackageNeedsNoSources(self):
@@ -94,6 +95,10 @@ class Wheel(unittest.TestCase):
 
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("orrery", said.stdout)
+
+    def test_CheckersOfTypesFindThoseOfTheExtension(self):
+        self.assertEqual((self.site / "_orrery-stubs/__init__.pyi").read_text(), (SOURCES / "python/_orrery.pyi").read_text())
+        self.assertTrue((self.site / "orrery/py.typed").exists())
 
     def test_TheExtensionIsOfThisInterpreter(self):
         suffix = sysconfig.get_config_var("EXT_SUFFIX")

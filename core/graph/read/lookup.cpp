@@ -28,9 +28,9 @@ constexpr std::string_view kToNumpy =
     "save as a folder of NumPy files with meta.json (format orrery, see docs/data.md)";
 
 constexpr auto kSets = std::to_array<PublishedSet>({
-    {"cora", kPlanetoid, "data/ind.cora.*", kToNumpy},
-    {"citeseer", kPlanetoid, "data/ind.citeseer.*", kToNumpy},
-    {"pubmed", kPlanetoid, "data/ind.pubmed.*", kToNumpy},
+    {"cora", kPlanetoid, "data/ind.cora.*", "orrery dataset get cora"},
+    {"citeseer", kPlanetoid, "data/ind.citeseer.*", "orrery dataset get citeseer"},
+    {"pubmed", kPlanetoid, "data/ind.pubmed.*", "orrery dataset get pubmed"},
     {"ogbn-arxiv", kOgb, "arxiv.zip", kUnpack, true},
     {"ogbn-products", kOgb, "products.zip",
      "unpack; read as it is with symmetric (each edge is stored once)", true},
