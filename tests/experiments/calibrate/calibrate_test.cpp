@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -299,6 +301,10 @@ TEST(ThisMachine, IsAskedForBeforeItWasMeasured) {
   fs::create_directories(empty / "configs/devices");
   fs::create_directories(empty / "configs/clusters");
   fs::current_path(empty);
+  // Nor in the folder of whoever runs this, where an installed orrery keeps what it measured.
+  const char* set = std::getenv("XDG_DATA_HOME");
+  const std::string data_home = set == nullptr ? "" : set;
+  ::setenv("XDG_DATA_HOME", empty.c_str(), 1);
 
   for (const auto& load : {std::function<void()>([] { load_profile(kThisMachine); }),
                            std::function<void()>([] { load_cluster(kThisMachine); })}) {
@@ -310,6 +316,7 @@ TEST(ThisMachine, IsAskedForBeforeItWasMeasured) {
           << error.what();
     }
   }
+  data_home.empty() ? ::unsetenv("XDG_DATA_HOME") : ::setenv("XDG_DATA_HOME", data_home.c_str(), 1);
   fs::current_path(before);
   fs::remove_all(empty);
 }
