@@ -39,6 +39,12 @@ std::vector<std::string> TypedGraph::texts() const {
   return all;
 }
 
+std::vector<std::string> TypedGraph::type_names() const {
+  std::vector<std::string> all;
+  for (const VertexType& type : types) all.push_back(type.name);
+  return all;
+}
+
 Csr union_of(const TypedGraph& typed) {
   Csr all;
   for (const Relation& relation : typed.relations)

@@ -40,8 +40,8 @@ struct DatasetOptions {
   std::uint64_t seed = 0;    ///< seed of split, random features, generators
   std::int64_t magnify = 1;  ///< see Dataset
 
-  /// communities | skewed-communities | typed-communities | rmat | bter | chung-lu; empty: read
-  /// `path`.
+  /// communities | skewed-communities | typed-communities | mag | mag-lsc | rmat | bter | chung-lu;
+  /// empty: read `path`.
   std::string generator;
   std::int64_t generate_vertices = 0;
   std::int64_t generate_edges = 0;  ///< undirected edges drawn; each is stored in both directions

@@ -45,6 +45,7 @@ struct TypedGraph {
                            const std::string& destination) const;
   /// Relation::text() of each.
   std::vector<std::string> texts() const;
+  std::vector<std::string> type_names() const;
 };
 
 /// All edges of all relations, without their kinds.

@@ -35,8 +35,8 @@ std::string problem_of(const LayerType& layer, const std::vector<LayerType>& oth
 AddLayer::AddLayer(LayerType layer) { added_layers().push_back(std::move(layer)); }
 
 std::vector<LayerType> with_built_in(std::vector<LayerType> added) {
-  std::vector<LayerType> all{gcn_layer(), sage_layer(), sage_pool_layer(), gat_layer(),
-                             rgcn_layer()};
+  std::vector<LayerType> all{gcn_layer(), sage_layer(), sage_pool_layer(),
+                             gat_layer(), rgcn_layer(), rgat_layer()};
   for (LayerType& layer : added) {
     if (const std::string problem = problem_of(layer, all); !problem.empty())
       throw ConfigError("plugins", fmt::format("\"{}\" {}", layer.name, problem));
@@ -75,8 +75,11 @@ bool weighs_edges(const ModelConfig& model) { return layer_of(model).weighs_edge
 
 bool by_relation(const ModelConfig& model) { return layer_of(model).by_relation; }
 
+bool weighs_relations(const ModelConfig& model) { return layer_of(model).weighs_relations; }
+
 void require_sound(const ModelConfig& model) {
-  if (!weighs_edges(model) || layer_of(model).takes_largest || by_relation(model))
+  const LayerType& layer = layer_of(model);
+  if (!layer.weighs_edges || layer.takes_largest || (layer.by_relation && !layer.weighs_relations))
     return;  // no heads
   if (model.heads < 1 || (model.layers > 1 && model.hidden % model.heads != 0))
     throw ConfigError("model.heads",

@@ -28,8 +28,10 @@ struct LayerType {
   /// Works on edges instead of multiplying by A: it computes their weights (Products::edges), or
   /// multiplies by each relation.
   bool weighs_edges = false;
-  /// Works on edges by their relations (Products::aggregate_relation) in a typed graph.
+  /// Works on edges by their relations (Products::aggregate_relation) in a typed graph,
   bool by_relation = false;
+  /// and weighs each of them (Products::relation_edges).
+  bool weighs_relations = false;
   /// A layer that weighs edges: its weights choose the largest value, by columns and without heads;
   /// it needs the rows of all sources at once (Products::holds_sources()).
   bool takes_largest = false;
@@ -45,6 +47,7 @@ LayerType sage_layer();
 LayerType sage_pool_layer();
 LayerType gat_layer();
 LayerType rgcn_layer();
+LayerType rgat_layer();
 
 /// Adds a layer from outside when the program starts:
 ///   const AddLayer added({.name = "mine", ...});

@@ -84,12 +84,15 @@ struct ModelConfig {
   /// Dropout of the rows x·W where they are summed; scores use whole rows.
   double projection_dropout = 0;
 
+  // rgcn, rgat
+  bool self_by_type = false;  ///< vertices of each type have weights of their own for themselves
+  /// The relations that layers have weights for (TypedGraph::texts()), and the types. They are those of
+  /// the data, not of the file: whoever makes a problem sets them.
+  std::vector<std::string> relations{}, types{};
+
   // rgcn
   int bases = 0;   ///< the weights of relations are sums of this many matrices; 0: of their own
   int blocks = 0;  ///< the weights of relations have this many blocks on the diagonal; 0: are whole
-  /// The relations that layers have weights for (TypedGraph::texts()). They are those of the data, not
-  /// of the file: whoever makes a problem sets them.
-  std::vector<std::string> relations{};
 };
 
 /// The largest number of heads of its layers.
@@ -103,6 +106,9 @@ bool weighs_edges(const ModelConfig& model);
 
 /// Whether its layers have weights for each relation of a typed graph.
 bool by_relation(const ModelConfig& model);
+
+/// Whether they weigh the edges of each relation.
+bool weighs_relations(const ModelConfig& model);
 
 /// Draws for edges come after those for this many layers' vertices (Dropout::layer).
 inline constexpr int kMostLayersWithDrawnEdges = 2047;

@@ -13,7 +13,7 @@ Parameters::Start Parameters::glorot(std::int64_t fan_in, std::int64_t fan_out) 
 }
 
 int Parameters::add(Shape shape, Start start, bool decays, std::string_view role) {
-  entries_.push_back({shape, start, decays, size_, declared_in_, std::string(role)});
+  entries_.push_back({shape, start, decays, size_, declared_in_, prefix_ + std::string(role)});
   size_ += shape.size();
   return static_cast<int>(entries_.size()) - 1;
 }

@@ -33,7 +33,13 @@ class Parameters {
   static Start glorot(std::int64_t fan_in, std::int64_t fan_out);
 
   /// Parameters declared from now on belong to this layer, in the numbering of phases.
-  void begin_layer(int layer) { declared_in_ = layer; }
+  void begin_layer(int layer) {
+    declared_in_ = layer;
+    prefix_.clear();
+  }
+
+  /// Roles of parameters that are declared from now on begin with this.
+  void begin_part(std::string prefix) { prefix_ = std::move(prefix); }
 
   /// Declares one before allocate(); `decays` says whether weight decay applies. `role` is its name
   /// within its layer, for files; two of the same are numbered. Returns its number.
@@ -124,6 +130,7 @@ class Parameters {
   std::vector<Averages> averaged_;
   std::int64_t averaged_size_ = 0;       // elements
   int declared_in_ = 0;                  // layer
+  std::string prefix_;                   ///< of roles
   Buffer averages_;                      // set if there are any
   Buffer weights_, gradients_;           // gradients only in training
   Buffer first_moment_, second_moment_;  // only in training with Adam

@@ -22,7 +22,9 @@ void Products::weigh_sources_adjoint(int, const Tensor&, const Tensor&, const Te
   not_of_these();
 }
 
-Products::Rows Products::rows_of_relation(int, int) const { not_of_these(); }
+const std::vector<Products::Rows>& Products::rows_of_type(int, int) const { not_of_these(); }
+const std::vector<Products::Rows>& Products::rows_of_relation(int, int) const { not_of_these(); }
+Products::RelationEdges Products::relation_edges(int, int) const { not_of_these(); }
 void Products::aggregate_relation(int, int, const Tensor&, const Tensor&, float) { not_of_these(); }
 void Products::aggregate_relation_adjoint(int, int, const Tensor&, const Tensor&, float) {
   not_of_these();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/runtime/runtime.hpp"
 
@@ -122,14 +123,25 @@ class Products {
   struct Rows {
     std::int64_t first = 0, count = 0;
   };
-  /// The rows of layer `layer` that edges of a relation lead to: those of the vertices of its
-  /// destination's type.
+  /// The rows of layer `layer` whose vertices have a type, in runs.
   ///
-  /// Requires  a model whose layers work by relation, as the next two
-  virtual Rows rows_of_relation(int layer, int relation) const;
+  /// Requires  a model whose layers work by relation, as the next three
+  virtual const std::vector<Rows>& rows_of_type(int layer, int type) const;
+  /// Those that edges of a relation lead to: of its destination's type.
+  virtual const std::vector<Rows>& rows_of_relation(int layer, int relation) const;
+  /// The edges of a relation for layers that weigh each of them. Its rows are those of
+  /// rows_of_relation(), one run after the other; its sources are the rows of the layer's sources that
+  /// `sources` numbers, the first of which are its rows.
+  ///
+  /// Requires  a model whose layers weigh the edges of each relation
+  struct RelationEdges {
+    Edges edges;
+    Tensor sources;  ///< [n, 1] i32
+  };
+  virtual RelationEdges relation_edges(int layer, int relation) const;
   /// y ← A_r·x + beta·y, with A_r the mean over a vertex's in-neighbours by relation r.
   ///
-  /// Shapes    x [sources(layer), f] · y [rows_of_relation(layer, r), f]
+  /// Shapes    x [sources(layer), f] · y [rows_of_relation(layer, r), one run after the other, f]
   virtual void aggregate_relation(int layer, int relation, const Tensor& x, const Tensor& y,
                                   float beta);
   /// dx ← A_rᵀ·dy + beta·dx, its adjoint.

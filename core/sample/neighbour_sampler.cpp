@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "core/sample/alias_rows.hpp"
 #include "core/sample/numbering.hpp"
 #include "core/sample/row_picks.hpp"
+#include "core/sample/stacked_relations.hpp"
 
 namespace orrery {
 namespace {
@@ -58,10 +60,12 @@ NeighbourSampler::Scratch::~Scratch() = default;
 template <class Numbering>
 class BatchSampling {
  public:
-  BatchSampling(const Csr& graph, const NeighbourSampling& sampling, const AliasRows* alias,
-                std::uint64_t key_seed, Numbering& numbering, std::vector<EdgeIndex>& positions,
-                RowPicks& picks, std::span<const EdgeIndex> excluded)
+  BatchSampling(const Csr& graph, const StackedRelations* relations,
+                const NeighbourSampling& sampling, const AliasRows* alias, std::uint64_t key_seed,
+                Numbering& numbering, std::vector<EdgeIndex>& positions, RowPicks& picks,
+                std::span<const EdgeIndex> excluded)
       : graph_(graph),
+        relations_(relations),
         sampling_(sampling),
         alias_(alias),
         key_seed_(key_seed),
@@ -98,8 +102,7 @@ class BatchSampling {
   void draw_layer(std::uint32_t hop, std::vector<Vertex>& vertices, Csr& block) {
     const auto rows = static_cast<std::int64_t>(vertices.size());
     variates_ = layer_variates(key_seed_, hop);
-    block.rows = rows;
-    block.offsets.assign(at(rows) + 1, 0);
+    ends_.assign(at(rows) + 1, 0);
     positions_.clear();
     ask_for_offsets(vertices, 0, std::min(rows, 2 * kWindow));
     if (alias_ != nullptr) begin_draws(hop, vertices, 0, std::min(rows, kWindow));
@@ -112,8 +115,8 @@ class BatchSampling {
         else if (sampling_.rule == NeighbourRule::labor)
           ask_for_entries(vertices, next, end_of_next);
         for (std::int64_t r = first; r < std::min(rows, first + kWindow); ++r) {
-          take(hop, vertices[at(r)], r);
-          block.offsets[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
+          take(hop, vertices[at(r)], r, block);
+          ends_[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
         }
       }
       if (first >= kWindow && first < rows + kWindow) {
@@ -124,6 +127,8 @@ class BatchSampling {
       }
       if (first >= 2 * kWindow) number(block, first - 2 * kWindow, vertices);
     }
+    if (relations_ == nullptr) block.offsets = std::move(ends_);
+    block.rows = std::ssize(block.offsets) - 1;
   }
 
   void ask_for_offsets(const std::vector<Vertex>& vertices, std::int64_t first,
@@ -131,6 +136,8 @@ class BatchSampling {
     for (std::int64_t r = first; r < end; ++r) {
       const Vertex row = row_of(vertices[at(r)]);
       __builtin_prefetch(&graph_.offsets[at(row)]);
+      if (relations_ != nullptr)
+        __builtin_prefetch(&graph_.offsets[at(row + relations_->rows_of(vertices[at(r)]).count)]);
       if (alias_ != nullptr) alias_->prefetch(row);
     }
   }
@@ -158,22 +165,67 @@ class BatchSampling {
     }
   }
 
-  /// Appends the positions of the entries that a row takes.
-  void take(std::uint32_t hop, Vertex v, std::int64_t r) {
-    const Vertex row = row_of(v);
-    const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
+  /// Appends the positions of the entries that vertex number r takes and, with relations, the rows of
+  /// the block that have them.
+  void take(std::uint32_t hop, Vertex v, std::int64_t r, Csr& block) {
     const std::size_t before = positions_.size();
-    const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
-    if (alias_ != nullptr)
-      alias_->finish(begun_[at(r) % begun_.size()], row, begin,
-                     static_cast<std::uint32_t>(end - begin), sampling_.fanouts[hop], picks_,
-                     positions_);
-    else if (gone.empty())
-      choose(hop, v, begin, static_cast<std::uint32_t>(end - begin), graph_.columns.data() + begin);
-    else
-      take_without(gone, hop, v, begin, end);
+    if (relations_ != nullptr) {
+      take_of_relations(hop, v, block);
+    } else {
+      const Vertex row = row_of(v);
+      const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
+      if (alias_ != nullptr)
+        alias_->finish(begun_[at(r) % begun_.size()], row, begin,
+                       static_cast<std::uint32_t>(end - begin), sampling_.fanouts[hop], picks_,
+                       positions_);
+      else
+        take_within(hop, v, begin, end);
+    }
     for (std::size_t e = before; e < positions_.size(); ++e)
       __builtin_prefetch(&graph_.columns[at(positions_[e])]);
+  }
+
+  void take_of_relations(std::uint32_t hop, Vertex v, Csr& block) {
+    const auto [first, count] = relations_->rows_of(v);
+    const EdgeIndex* offsets = graph_.offsets.data() + first;
+    if (sampling_.by_relation) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        take_within(hop, static_cast<Vertex>(first + k), offsets[k], offsets[k + 1]);
+        block.offsets.push_back(std::ssize(positions_));
+      }
+      return;
+    }
+    const auto before = std::ssize(positions_);
+    take_within(hop, v, offsets[0], offsets[count]);
+    const auto picks = std::span(positions_).subspan(at(before));
+    sort_picks(picks, offsets[0], offsets[count]);
+    auto next = positions_.begin() + before;
+    for (std::int64_t k = 1; k <= count; ++k) {
+      while (next != positions_.end() && *next < offsets[k]) ++next;
+      block.offsets.push_back(next - positions_.begin());
+    }
+  }
+
+  /// Sorts picks of the entries [begin, end).
+  void sort_picks(std::span<EdgeIndex> picks, EdgeIndex begin, EdgeIndex end) const {
+    constexpr EdgeIndex kBits = 64;
+    if (end - begin == std::ssize(picks) && excluded_.empty()) return;  // all of them, in order
+    if (end - begin > kBits || sampling_.rule == NeighbourRule::replacement)
+      return std::sort(picks.begin(), picks.end());
+    std::uint64_t taken = 0;
+    for (const EdgeIndex e : picks) taken |= std::uint64_t{1} << at(e - begin);
+    for (std::size_t i = 0; taken != 0; taken &= taken - 1)
+      picks[i++] = begin + std::countr_zero(taken);
+  }
+
+  /// Takes entries from [begin, end); `key` tells the draws from those of others.
+  void take_within(std::uint32_t hop, Vertex key, EdgeIndex begin, EdgeIndex end) {
+    const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
+    if (gone.empty())
+      choose(hop, key, begin, static_cast<std::uint32_t>(end - begin),
+             graph_.columns.data() + begin);
+    else
+      take_without(gone, hop, key, begin, end);
   }
 
   /// The row is drawn from as if it had no other entries than those that are left, then what was
@@ -226,7 +278,7 @@ class BatchSampling {
   }
 
   void read(Csr& block, std::int64_t first) {
-    const auto [begin, end] = entries(block, first);
+    const auto [begin, end] = entries(first);
     block.columns.resize(end);
     for (std::size_t e = begin; e < end; ++e) {
       const Vertex u = graph_.columns[at(positions_[e])];
@@ -237,10 +289,10 @@ class BatchSampling {
 
   /// A neighbour is in the same copy as the row that takes it.
   void read_of_copies(Csr& block, std::int64_t first, const std::vector<Vertex>& vertices) {
-    block.columns.resize(entries(block, first).second);
-    for (std::int64_t r = first; r < std::min(block.rows, first + kWindow); ++r) {
+    block.columns.resize(entries(first).second);
+    for (std::int64_t r = first; r < end_of_window(first); ++r) {
       const Vertex copy = vertices[at(r)] % sampling_.copies;
-      for (EdgeIndex e = block.offsets[at(r)]; e < block.offsets[at(r) + 1]; ++e) {
+      for (EdgeIndex e = ends_[at(r)]; e < ends_[at(r) + 1]; ++e) {
         const Vertex u = graph_.columns[at(positions_[at(e)])] * sampling_.copies + copy;
         block.columns[at(e)] = u;
         numbering_.prefetch(u);
@@ -249,20 +301,26 @@ class BatchSampling {
   }
 
   void number(Csr& block, std::int64_t first, std::vector<Vertex>& vertices) {
-    const auto [begin, end] = entries(block, first);
+    const auto [begin, end] = entries(first);
     for (std::size_t e = begin; e < end; ++e)
       block.columns[e] = numbering_.number(block.columns[e], vertices);
   }
 
-  /// Number of a vertex in the real graph.
-  Vertex row_of(Vertex v) const { return sampling_.copies == 1 ? v : v / sampling_.copies; }
+  /// The first row of a vertex in the graph.
+  Vertex row_of(Vertex v) const {
+    if (relations_ != nullptr) return static_cast<Vertex>(relations_->rows_of(v).first);
+    return sampling_.copies == 1 ? v : v / sampling_.copies;
+  }
 
-  static std::pair<std::size_t, std::size_t> entries(const Csr& block, std::int64_t first) {
-    return {at(block.offsets[at(first)]),
-            at(block.offsets[at(std::min(block.rows, first + kWindow))])};
+  std::int64_t end_of_window(std::int64_t first) const {
+    return std::min(std::ssize(ends_) - 1, first + kWindow);
+  }
+  std::pair<std::size_t, std::size_t> entries(std::int64_t first) const {
+    return {at(ends_[at(first)]), at(ends_[at(end_of_window(first))])};
   }
 
   const Csr& graph_;
+  const StackedRelations* relations_;
   const NeighbourSampling& sampling_;
   const AliasRows* alias_;
   std::uint64_t key_seed_;
@@ -272,6 +330,7 @@ class BatchSampling {
   RowPicks& picks_;
   std::span<const EdgeIndex> excluded_;
   std::vector<AliasRows::Begun> begun_;  ///< of two windows of rows, drawn by weight
+  std::vector<EdgeIndex> ends_;          ///< where the picks of each vertex end; the first is 0
   std::vector<EdgeIndex> left_;          ///< of a row without the excluded entries: positions
   std::vector<Vertex> left_columns_;
 };
@@ -299,13 +358,21 @@ NeighbourSampler::NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
   if (weighted) alias_ = std::make_unique<const AliasRows>(graph, weights);
 }
 
+NeighbourSampler::NeighbourSampler(const StackedRelations& relations, NeighbourSampling sampling)
+    : graph_(relations.rows), relations_(&relations), sampling_(std::move(sampling)) {
+  sampling_.fanouts = checked(std::move(sampling_.fanouts));
+  ORRERY_ASSERT(sampling_.rule != NeighbourRule::weighted && sampling_.copies == 1);
+}
+
 NeighbourSampler::~NeighbourSampler() = default;
 
 std::int64_t NeighbourSampler::most_vertices(std::int64_t seeds) const {
   std::int64_t most = seeds;
   for (const int fanout : sampling_.fanouts) {
-    if (fanout == kAllNeighbours || most > vertices() / (fanout + 1)) return vertices();
-    most *= fanout + 1;
+    const std::int64_t each =
+        std::int64_t{fanout} * (sampling_.by_relation ? relations_->most_relations() : 1);
+    if (fanout == kAllNeighbours || most > vertices() / (each + 1)) return vertices();
+    most *= each + 1;
   }
   return most;
 }
@@ -328,8 +395,9 @@ MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKe
   ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == 1));
   return std::visit(
       [&](auto& numbering) {
-        return BatchSampling(graph_, sampling_, alias_.get(), RowDraws::seed_of(key), numbering,
-                             scratch.content_->positions, scratch.content_->picks, excluded)
+        return BatchSampling(graph_, relations_, sampling_, alias_.get(), RowDraws::seed_of(key),
+                             numbering, scratch.content_->positions, scratch.content_->picks,
+                             excluded)
             .run(seeds, with_edges);
       },
       scratch.content_->numbering);

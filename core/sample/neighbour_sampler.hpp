@@ -14,6 +14,7 @@
 namespace orrery {
 
 class AliasRows;
+struct StackedRelations;
 
 /// Which in-neighbours a vertex aggregates in a batch.
 enum class NeighbourRule : std::uint8_t {
@@ -32,6 +33,9 @@ struct NeighbourSampling {
   /// Number of copies of the graph, without edges between them: vertex v of copy c is v · copies +
   /// c. The variates of `labor` are those of v in all of them.
   int copies = 1;
+  /// Of a graph with relations: a fanout is for each relation into a vertex, instead of for all of
+  /// them together.
+  bool by_relation = false;
 };
 
 /// The vertices and edges with which a batch computes. Level l (0 = the model's input, L = the
@@ -41,7 +45,8 @@ struct NeighbourSampling {
 /// Shapes    vertices [rows[0]] global, distinct · rows [L + 1], not ascending · blocks [L], of
 ///           layer l + 1: [rows[l + 1], rows[l]], entry (i, j) where row i aggregates row j of the
 ///           level below. Columns of a row are in the order of the draws, and with replacement the
-///           same one may come again · edges [L][nnz of the block], only where asked for: the
+///           same one may come again. With relations a block has a row for each row of the
+///           level's vertices in StackedRelations · edges [L][nnz of the block], only where asked for: the
 ///           position in the graph's columns of each entry
 struct MessageFlow {
   std::vector<Vertex> vertices;
@@ -71,6 +76,12 @@ class NeighbourSampler {
   ///           without the rule or the rule without weights
   NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
                    std::span<const float> weights = {});
+  /// Draws among edges that know their relations; an edge of two relations is two edges. Columns of a
+  /// row are distinct, but not those of a vertex.
+  ///
+  /// Requires  relations that stay in place; rules other than weighted; no copies
+  /// Errors    ConfigError: fanouts as above
+  NeighbourSampler(const StackedRelations& relations, NeighbourSampling sampling);
   ~NeighbourSampler();
 
   /// Memory for one thread, kept from batch to batch.
@@ -109,9 +120,10 @@ class NeighbourSampler {
   std::int64_t scratch_bytes(std::int64_t most_seeds) const;
 
  private:
-  std::int64_t vertices() const { return graph_.rows * sampling_.copies; }
+  std::int64_t vertices() const { return graph_.cols * sampling_.copies; }
 
   const Csr& graph_;
+  const StackedRelations* relations_ = nullptr;  ///< of which graph_ has the rows
   NeighbourSampling sampling_;
   std::unique_ptr<const AliasRows> alias_;  ///< for weighted rows
 };

@@ -52,7 +52,7 @@ class FullGraphProducts final : public RowsProducts {
 struct Part {
   HaloStructure halo;
   std::optional<EdgeStructure> edges;
-  std::vector<RelationMatrix> relations;
+  RelationStructure relations;
 };
 
 /// For layers that weigh edges.
@@ -110,7 +110,15 @@ class RelationProducts final : public RowsProducts {
                              const std::function<void()>& meanwhile) override {
     exchange_.bring_adjoint(dx, sent_.view(part_.sent(), dx.cols()), meanwhile);
   }
-  Rows rows_of_relation(int, int relation) const override { return relations_.rows(relation); }
+  const std::vector<Rows>& rows_of_type(int, int type) const override {
+    return relations_.rows_of_type(type);
+  }
+  const std::vector<Rows>& rows_of_relation(int, int relation) const override {
+    return relations_.rows(relation);
+  }
+  RelationEdges relation_edges(int, int relation) const override {
+    return relations_.edges(relation);
+  }
   void aggregate_relation(int, int relation, const Tensor& x, const Tensor& y,
                           float beta) override {
     relations_.multiply(rt_, relation, x, y, beta);
@@ -134,6 +142,7 @@ class FullGraph final : public Strategy {
   explicit FullGraph(const Problem& problem)
       : config_(problem.strategy),
         seed_(problem.train.seed),
+        model_(problem.model),
         weighs_edges_(weighs_edges(problem.model)),
         by_relation_(by_relation(problem.model)),
         ends_(ends_for(problem.model)),
@@ -141,7 +150,7 @@ class FullGraph final : public Strategy {
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {
     if (problem.links)
-      links_.emplace(problem.links, problem.data->graph, problem.partition, LinkSteps{},
+      links_.emplace(problem.links, *problem.data, problem.partition, LinkSteps{},
                      problem.train.seed);
   }
 
@@ -156,10 +165,15 @@ class FullGraph final : public Strategy {
       if (by_relation_) {
         const HaloStructure halo = magnify_ == 1 ? part.halo : make_halo_structure(*source_, rank);
         part.relations = make_relations(*source_, halo, rank, magnify_);
-        for (const RelationMatrix& relation : part.relations) {
-          work.add(relation.matrix);
-          work.add(relation.transposed);
-        }
+        if (weighs_relations(model_))
+          weigh_relations(part.relations, model_, sources_of(rank, part.halo));
+        for (const RelationMatrix& relation : part.relations.relations)
+          if (relation.edges) {
+            work.add(relation.edges->entries(), relation.edges->bytes());
+          } else {
+            work.add(relation.matrix);
+            work.add(relation.transposed);
+          }
       } else if (weighs_edges_) {
         part.edges = edges_of(rank, part.halo);
         work.add(part.edges->entries(), part.edges->bytes());
@@ -186,11 +200,16 @@ class FullGraph final : public Strategy {
     return magnify_ == 1 || samples() ? part : magnified(part, magnify_);
   }
 
+  /// The global vertices of a rank's sources.
+  std::vector<Vertex> sources_of(int rank, const HaloStructure& part) const {
+    return source_vertices(part, *source_->vertices(rank).numbers(), [&](int other) {
+      return std::span(*source_->vertices(other).numbers());
+    });
+  }
   EdgeStructure edges_of(int rank, const HaloStructure& part) const {
     if (!ends_ || magnify_ != 1) return make_edge_structure(part, source_->symmetric(), ends_);
     const auto own = source_->vertices(rank).numbers();
-    const auto sources = source_vertices(
-        part, *own, [&](int other) { return std::span(*source_->vertices(other).numbers()); });
+    const auto sources = sources_of(rank, part);
     EndVertices ends = *ends_;
     ends.rows = *own;
     ends.sources = sources;
@@ -199,6 +218,7 @@ class FullGraph final : public Strategy {
 
   StrategyConfig config_;
   std::uint64_t seed_;
+  ModelConfig model_;
   bool weighs_edges_, by_relation_;
   std::optional<EndVertices> ends_;  ///< the keys of the draws
   std::shared_ptr<const PartitionedGraph> source_;

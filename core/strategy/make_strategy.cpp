@@ -101,7 +101,8 @@ void require_relations(const Problem& problem) {
         key, fmt::format("{}, but model.type {} has weights for each relation", why, name));
   };
   if (problem.whole) refuse("dataset.inductive", "true leaves the relations of edges out");
-  if (problem.links) refuse("links", "are held out of edges without relations");
+  if (problem.links && problem.links->relation < 0)
+    refuse("links.relation", "is missing, so links are held out of edges without relations");
   if (problem.statistics) refuse("dataset.statistics", "counts edges without relations");
   if (problem.stored) refuse("dataset.parts", "have edges without relations");
   if (!problem.data->typed)
@@ -110,7 +111,8 @@ void require_relations(const Problem& problem) {
                                   "and relations in its meta.json: use a typed data set, or a "
                                   "model such as sage",
                                   name, problem.data->name));
-  if (problem.data->magnify != 1 && problem.strategy.type == "mini_batch")
+  if (problem.data->magnify != 1 &&
+      (problem.strategy.type == "mini_batch" || weighs_relations(problem.model)))
     refuse("dataset.magnify", "makes copies of vertices whose edges have no relations");
   const auto relations = std::ssize(problem.data->typed->relations);
   if (problem.model.bases > relations)

@@ -82,7 +82,7 @@ RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId ste
     const int together = batches.cooperative() ? batches.ranks_per_server() : 1;
     if (r % together == 0 && r / together != rank / together) edges += drawn;
   }
-  return make_row_exchange(rank, asked, *own.features.places);
+  return make_row_exchange(rank, asked, *own.features.places, batches.learned(rank));
 }
 
 class BatchSteps final : public Steps {
@@ -252,7 +252,7 @@ class MiniBatch final : public Strategy {
     std::optional<RowExchange> learned;
     if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
-    if (!share) edges = edges_of(problem_.model, *made, typed());
+    if (!share) edges = edges_of(problem_.model, *made, batches_->relations());
     return make_structure(
         Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
         drawing_work(drawn));
@@ -317,7 +317,8 @@ class MiniBatch final : public Strategy {
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
         if (sizes.host_bytes)
-          count(*sizes.host_bytes, host_bytes(batch, edges_of(problem_.model, batch, typed())));
+          count(*sizes.host_bytes,
+                host_bytes(batch, edges_of(problem_.model, batch, batches_->relations())));
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
@@ -336,7 +337,6 @@ class MiniBatch final : public Strategy {
   }
 
  private:
-  const TypedGraph* typed() const { return problem_.data->typed.get(); }
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
 
   Problem problem_;
@@ -383,6 +383,11 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
     throw ConfigError(
         "strategy.cooperative",
         fmt::format("does not go with model.type {}: set it to false", model.type.name));
+  if (settings.fanouts_by_relation && !by_relation(model))
+    throw ConfigError("strategy.fanouts_per",
+                      fmt::format("\"relation\" goes with models that work by relation, but "
+                                  "model.type {} does not: set it to \"vertex\"",
+                                  model.type.name));
   if (!draws_fanouts(settings.sampler)) return;
   require_fanouts(settings.fanouts, model.layers);
 }
@@ -416,6 +421,11 @@ void require_sound_mini_batch(const Settings& file) {
     throw ConfigError("strategy.fanouts",
                       "goes with strategy.sampler neighbour or labor: the others take every "
                       "neighbour that they have; leave it out");
+  if (!draws_fanouts(sampler) && file.is("strategy.fanouts_per", "relation"))
+    throw ConfigError(
+        "strategy.fanouts_per",
+        "\"relation\" goes with fanouts (strategy.sampler neighbour or labor): set it "
+        "to \"vertex\"");
   if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
   const bool learns = file.flag("strategy.learn_features").value_or(false);
@@ -423,6 +433,10 @@ void require_sound_mini_batch(const Settings& file) {
     throw ConfigError("strategy.learn_features",
                       "vertices outside of the training graph would be evaluated with features "
                       "that were never learned: set it or dataset.inductive to false");
+  if (!learns && file.has("strategy.learned_types"))
+    throw ConfigError("strategy.learned_types",
+                      "applies to learned features: leave it out, or set strategy.learn_features "
+                      "to true");
   if (!learns && file.has("strategy.features_rate"))
     throw ConfigError("strategy.features_rate",
                       "applies to learned features: leave it out, or set strategy.learn_features "
@@ -480,9 +494,12 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
       file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, settings.cache.policy);
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
+  settings.fanouts_by_relation = file.is("strategy.fanouts_per", "relation");
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
   settings.learns_features = file.flag("strategy.learn_features").value_or(false);
+  settings.learned_types =
+      file.texts("strategy.learned_types").value_or(std::vector<std::string>{});
   settings.features_rate =
       file.number("strategy.features_rate")
           .value_or(file.number("train.learning_rate").value_or(settings.features_rate));

@@ -1,8 +1,13 @@
 #include "core/terminal/words.hpp"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "core/terminal/plain_text.hpp"
 
 namespace orrery {
 
@@ -27,6 +32,15 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
       best = candidate;
     }
   return word.empty() ? "" : best;
+}
+
+std::string unknown(const std::string& kind, const std::string& word,
+                    const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongest = 100;  // the search takes the product of both lengths
+  const std::string close = word.size() <= kLongest ? nearest(word, candidates) : "";
+  return fmt::format("the unknown {} \"{}\"; {}there are {}", kind, one_line(word),
+                     close.empty() ? "" : fmt::format("did you mean \"{}\"? ", close),
+                     fmt::join(candidates, ", "));
 }
 
 }  // namespace orrery

@@ -4,6 +4,8 @@
 // ogbn-arxiv, symmetric, if ORRERY_DATA has it, and an R-MAT graph of 2^SAMPLE_BENCH_SCALE vertices
 // and 16 entries each (default 20; 24 exceeds any cache and takes 3 GB). Batches of 1,000 seeds,
 // fanouts 15, 10, 5, the first at the seeds. With several threads, each draws its own batches.
+// A typed graph, a tenth of ogbn-mag by its counts, is drawn from without its types and with them: all
+// relations together, and 3, 2, 1 by each relation.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
@@ -16,6 +18,7 @@
 #include "core/base/rng.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/sample/neighbour_sampler.hpp"
+#include "core/sample/stacked_relations.hpp"
 
 namespace orrery {
 namespace {
@@ -27,11 +30,14 @@ struct Input {
   std::shared_ptr<const Csr> graph;
   std::vector<Vertex> order;  ///< all vertices, shuffled: batches are taken from it in turn
   std::vector<float> weights;
+  std::optional<StackedRelations> relations;
 };
 
 std::optional<Input> load(const std::string& name, const DatasetOptions& options) {
   try {
-    Input input{name, load_dataset(options).graph, {}, {}};
+    const Dataset data = load_dataset(options);
+    Input input{name, data.graph, {}, {}, {}};
+    if (data.typed) input.relations = stack(*data.typed);
     const std::int64_t n = input.graph->rows;
     for (Vertex v = 0; v < n; ++v) input.order.push_back(v);
     Sequence draws(1, Purpose::permutation, 0);
@@ -46,17 +52,18 @@ std::optional<Input> load(const std::string& name, const DatasetOptions& options
   }
 }
 
-void sample(benchmark::State& state, const Input& input, NeighbourRule rule) {
-  const bool weighted = rule == NeighbourRule::weighted;
-  const NeighbourSampler sampler(*input.graph, {{15, 10, 5}, rule},
-                                 weighted ? std::span(input.weights) : std::span<const float>());
+/// `finish`: what is done with each drawn flow.
+template <class Finish>
+void sample(benchmark::State& state, const Input& input, const NeighbourSampler& sampler,
+            const Finish& finish) {
   auto scratch = sampler.scratch(kBatch);
   const auto batches = static_cast<std::uint32_t>(input.graph->rows / kBatch);
   auto step = static_cast<std::uint32_t>(state.thread_index() * 17);
   std::int64_t edges = 0, rows = 0;
   for (auto _ : state) {
     const std::span seeds(input.order.data() + (step % batches) * kBatch, kBatch);
-    const MessageFlow flow = sampler.sample(seeds, {1, 0, step++}, scratch);
+    MessageFlow flow = sampler.sample(seeds, {1, 0, step++}, scratch);
+    finish(flow);
     edges += flow.sampled_edges();
     rows += flow.rows[0];
   }
@@ -67,6 +74,20 @@ void sample(benchmark::State& state, const Input& input, NeighbourRule rule) {
   };
   state.counters["edges/batch"] = per_batch(edges);
   state.counters["rows/batch"] = per_batch(rows);
+}
+
+void sample(benchmark::State& state, const Input& input, NeighbourRule rule) {
+  const bool weighted = rule == NeighbourRule::weighted;
+  const NeighbourSampler sampler(*input.graph, {{15, 10, 5}, rule},
+                                 weighted ? std::span(input.weights) : std::span<const float>());
+  sample(state, input, sampler, [](MessageFlow&) {});
+}
+
+void sample_relations(benchmark::State& state, const Input& input, bool by_relation) {
+  NeighbourSampling sampling{by_relation ? std::vector{3, 2, 1} : std::vector{15, 10, 5}};
+  sampling.by_relation = by_relation;
+  const NeighbourSampler sampler(*input.relations, sampling);
+  sample(state, input, sampler, [&](MessageFlow& flow) { order_by_type(flow, *input.relations); });
 }
 
 /// The bound: as many independent reads as the core keeps under way, each of one line.
@@ -97,6 +118,15 @@ void add(const Input& input) {
         [&input, rule = rule](benchmark::State& state) { sample(state, input, rule); })
         ->ThreadRange(1, 2)
         ->UseRealTime();
+  if (input.relations)
+    for (const bool by_relation : {false, true})
+      benchmark::RegisterBenchmark(
+          fmt::format("{}/{}", input.name, by_relation ? "by relation" : "with relations").c_str(),
+          [&input, by_relation](benchmark::State& state) {
+            sample_relations(state, input, by_relation);
+          })
+          ->ThreadRange(1, 2)
+          ->UseRealTime();
   benchmark::RegisterBenchmark(fmt::format("{}/random 64-byte reads", input.name).c_str(),
                                [&input](benchmark::State& state) { random_lines(state, input); })
       ->ThreadRange(1, 2)
@@ -109,7 +139,7 @@ void add(const Input& input) {
 int main(int argc, char** argv) {
   using namespace orrery;
   benchmark::Initialize(&argc, argv);
-  DatasetOptions arxiv, rmat;
+  DatasetOptions arxiv, rmat, mag;
   arxiv.path = "ogbn-arxiv";
   arxiv.symmetric = true;
   const char* scale = std::getenv("SAMPLE_BENCH_SCALE");
@@ -117,8 +147,14 @@ int main(int argc, char** argv) {
   rmat.generate_vertices = std::int64_t{1} << (scale == nullptr ? 20 : std::atoi(scale));
   rmat.generate_edges = 8 * rmat.generate_vertices;
   rmat.generate_classes = rmat.generate_features = 0;
-  const auto small = load("ogbn-arxiv", arxiv), large = load("rmat", rmat);
-  for (const auto* input : {&small, &large})
+  mag.generator = "mag";
+  mag.generate_vertices = 194000;
+  mag.generate_edges = 2111000;
+  mag.generate_classes = 349;
+  mag.mixing = 0.2;
+  const auto small = load("ogbn-arxiv", arxiv), large = load("rmat", rmat),
+             typed = load("mag", mag);
+  for (const auto* input : {&small, &large, &typed})
     if (*input) add(**input);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -489,8 +489,8 @@ void add_generator_options(CLI::App& command, Flags& flags) {
   DatasetOptions& o = flags.options;
   command.add_option("kind", o.generator, "The generator")
       ->required()
-      ->check(CLI::IsMember(
-          {"communities", "skewed-communities", "typed-communities", "rmat", "bter", "chung-lu"}));
+      ->check(CLI::IsMember({"communities", "skewed-communities", "typed-communities", "mag",
+                             "mag-lsc", "rmat", "bter", "chung-lu"}));
   const auto option = [&](const char* name, auto& value, const char* what) {
     flags.generator_options.push_back(command.add_option(name, value, what)->capture_default_str());
   };

@@ -482,6 +482,7 @@ void set_links(Experiment& e, const Json& root) {
                                                           {"joint", NegativesFrom::joint},
                                                           {"in_batch", NegativesFrom::in_batch},
                                                           {"local", NegativesFrom::local}});
+  config.relation = l.value("relation", "");
   config.negatives_per_link = l["negatives_per_link"];
   const std::map<std::string, Corrupted> ends{{"destination", Corrupted::destination},
                                               {"both", Corrupted::both}};
@@ -520,6 +521,7 @@ ModelConfig model_config(const Json& m) {
   model.recompute = m.value("recompute", 0);
   model.sparse_input = m.value("sparse_input", false);
   model.bases = m.value("bases", 0);
+  model.self_by_type = m.value("self_weights", "shared") == "by_type";
   model.blocks = m.value("blocks", 0);
   if (m.contains("heads")) {
     model.heads = m["heads"];
@@ -527,7 +529,7 @@ ModelConfig model_config(const Json& m) {
     model.attention = pick<Attention>(m["attention"],
                                       {{"additive", Attention::additive}, {"dot", Attention::dot}});
     model.attention_dropout = m["attention_dropout"];
-    model.projection_dropout = m["projection_dropout"];
+    model.projection_dropout = m.value("projection_dropout", 0.0);
   }
   if (m.contains("order"))
     model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},

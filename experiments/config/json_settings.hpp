@@ -1,6 +1,7 @@
 // An experiment file for readers who do not know JSON.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/strategy/config/settings.hpp"
@@ -30,14 +31,10 @@ class JsonSettings final : public Settings {
                                                    : std::nullopt;
   }
   std::optional<std::vector<int>> integers(std::string_view path) const override {
-    const auto* value = find(path);
-    if (value == nullptr || !value->is_array()) return std::nullopt;
-    std::vector<int> list;
-    for (const auto& element : *value) {
-      if (!element.is_number_integer()) return std::nullopt;
-      list.push_back(element.get<int>());
-    }
-    return list;
+    return list<int>(path, [](const auto& element) { return element.is_number_integer(); });
+  }
+  std::optional<std::vector<std::string>> texts(std::string_view path) const override {
+    return list<std::string>(path, [](const auto& element) { return element.is_string(); });
   }
   std::optional<std::int64_t> bytes(std::string_view path) const override {
     const auto* value = find(path);
@@ -51,6 +48,15 @@ class JsonSettings final : public Settings {
   }
 
  private:
+  /// Nothing if the value is no list, or an element is not as it should be.
+  template <class T, class F>
+  std::optional<std::vector<T>> list(std::string_view path, const F& is_right) const {
+    const auto* value = find(path);
+    if (value == nullptr || !value->is_array() ||
+        !std::all_of(value->begin(), value->end(), is_right))
+      return std::nullopt;
+    return value->template get<std::vector<T>>();
+  }
   const nlohmann::ordered_json* find(std::string_view path) const {
     const nlohmann::ordered_json* here = &root_;
     for (std::size_t begin = 0; begin <= path.size();) {

@@ -185,8 +185,10 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
-  if (by_relation(problem.model) && problem.data && problem.data->typed)
+  if (by_relation(problem.model) && problem.data && problem.data->typed) {
     problem.model.relations = problem.data->typed->texts();
+    problem.model.types = problem.data->typed->type_names();
+  }
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;
   problem.partition = std::move(partition);

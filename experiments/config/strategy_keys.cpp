@@ -31,7 +31,7 @@ constexpr std::string_view kWeightsFirst =
     "multiplies its input by weights before it aggregates, so nothing constant is aggregated";
 constexpr std::array kKeepNothing{
     KeepsNothing{"gat", kWeightsFirst}, KeepsNothing{"sage-pool", kWeightsFirst},
-    KeepsNothing{"resgcn+", kWeightsFirst},
+    KeepsNothing{"resgcn+", kWeightsFirst}, KeepsNothing{"rgat", kWeightsFirst},
     KeepsNothing{"rgcn", "makes the means of each relation anew in every epoch"}};
 
 /// Before defaults are filled in: what the file itself asks for.

@@ -1,7 +1,9 @@
 // Whole runs on GPUs (emulated ones) that ranks share, against the same runs on the CPU.
 #include <gtest/gtest.h>
 
+#include "core/model/layer_type.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 
 namespace orrery {
 namespace {
@@ -90,6 +92,39 @@ std::vector<GpuCase> gpu_cases() {
 INSTANTIATE_TEST_SUITE_P(All, OnGpu, ::testing::ValuesIn(gpu_cases()), [](const auto& each) {
   return each.param.strategy.name + "On" + std::to_string(each.param.ranks);
 });
+
+// Models that work by relation, of the whole graph and in batches, in which the rows of one type are
+// learned. Attention has SGD and given rows: some of its gradients are 0 but for rounding, and Adam makes
+// whole steps of these.
+TEST(TypedOnGpu, LearnsTheSame) {
+  const auto data = testing::typed_dataset(90, 800, 12, 4, true);
+  for (const char* model : {"rgcn", "rgat"})
+    for (const bool in_batches : {false, true})
+      for (const int ranks : {1, 3}) {
+        StrategyConfig strategy;
+        if (in_batches) {
+          MiniBatchSettings settings{
+              .batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = true, .learned_types = {"b"}};
+          settings.learns_features = model == std::string("rgcn");
+          strategy.type = "mini_batch";
+          strategy.first_layer = FirstLayer::recompute;
+          strategy.own = settings;
+        }
+        Problem problem = testing::typed_problem(data, ranks, strategy);
+        problem.model.type = model_type(model);
+        problem.model.heads = 4;
+        problem.model.self_by_type = true;
+        problem.model.dropout = 0.2;
+        if (model == std::string("rgat")) problem.train.optimizer = OptimizerType::sgd;
+
+        const auto got = losses(execute(problem, "cuda")), want = losses(execute(problem, "cpu"));
+
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t e = 0; e < want.size(); ++e)
+          EXPECT_NEAR(got[e], want[e], 1e-4 * want[e])
+              << model << " " << strategy.type << " on " << ranks << ", epoch " << e;
+      }
+}
 
 TEST(OnGpuWithoutOverlap, TheSameBitsComeOut) {
   Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, "full_graph");

@@ -1,5 +1,5 @@
 // Caches of rows against the plainest way to write each policy, with memory that is really copied.
-#include "core/sample/row_cache.hpp"
+#include "core/sample/cache/row_cache.hpp"
 
 #include <gtest/gtest.h>
 

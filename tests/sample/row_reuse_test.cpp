@@ -1,5 +1,5 @@
 // The forecast for caches from a record of requests, against caches that answer them.
-#include "core/sample/row_reuse.hpp"
+#include "core/sample/cache/row_reuse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
-#include "core/sample/row_cache.hpp"
+#include "core/sample/cache/row_cache.hpp"
 
 namespace orrery {
 namespace {

@@ -15,6 +15,7 @@
 #include "core/strategy/train/record.hpp"
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 
 namespace orrery {
 namespace {
@@ -105,6 +106,55 @@ TEST(LearnedFeatures, HaveTheLossesOfOneRankOnAnyNumberOfRanks) {
       EXPECT_EQ(with(ranks), got) << "sums in another order";
     }
   }
+}
+
+/// Features of one type are learned as they would be with all others; those of others stay as they are.
+TEST(LearnedFeatures, OfSomeTypesLeaveTheOthersAsTheyAre) {
+  const auto data = testing::typed_dataset(kVertices, 500, kWidth, 4, true);
+  const VertexType& learned = *data->typed->type("b");
+  const auto with = [&](int ranks, std::vector<std::string> types, int epochs) {
+    MiniBatchSettings settings = learning(1 << 20, {4, 3});
+    settings.learned_types = std::move(types);
+    Problem p = testing::typed_problem(data, ranks, strategy_of(settings));
+    p.train.epochs = epochs;
+    return p;
+  };
+  std::vector<float> given(at(kVertices * kWidth));
+  std::vector<Vertex> all(kVertices);
+  for (Vertex v = 0; v < kVertices; ++v) all[at(v)] = v;
+  data->features->read(all, 0, kWidth, given.data(), kWidth);
+  for (const int ranks : {1, 3}) {
+    const Learned some(checkpoints(with(ranks, {"b"}, 1), 0).back()),
+        every(checkpoints(with(ranks, {}, 1), 0).back());
+    std::int64_t moved = 0;
+    for (Vertex v = 0; v < kVertices; ++v)
+      for (std::int64_t c = 0; c < kWidth; ++c) {
+        const std::size_t i = at(v * kWidth + c);
+        EXPECT_EQ(some.rows[i], learned.has(v) ? every.rows[i] : given[i]);
+        EXPECT_EQ(some.means[i], learned.has(v) ? every.means[i] : 0);
+        EXPECT_EQ(some.squares[i], learned.has(v) ? every.squares[i] : 0);
+        moved += some.rows[i] != given[i] ? 1 : 0;
+      }
+    EXPECT_GT(moved, learned.count * kWidth / 2);
+  }
+  const auto want = losses(execute(with(1, {"b", "c"}, 4)));
+  for (const int ranks : {2, 3}) {
+    const auto got = losses(execute(with(ranks, {"b", "c"}, 4), "cpu"));
+    for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]);
+  }
+  const auto refusal = [](const Problem& problem) -> std::string {
+    try {
+      make_strategy(problem);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal(with(1, {"bb"}, 1)).find("did you mean \"b\"?"), std::string::npos);
+  MiniBatchSettings settings = learning(20, {4, 3});
+  settings.learned_types = {"b"};
+  EXPECT_NE(refusal(problem_of(some_data(), 1, settings)).find("strategy.learned_types"),
+            std::string::npos);
 }
 
 /// After one step the first moment is a tenth of the gradient that reached the owner.

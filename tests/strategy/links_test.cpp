@@ -137,7 +137,7 @@ TEST(LinkBatches, AnEpochHasEveryLinkOnceAndTheSameNegativesOnAnyRanks) {
     using All = std::multiset<std::tuple<int, Vertex, Vertex>>;  // step and pair
     const auto drawn = [&](int ranks, std::int64_t batch, int epoch) {
       const Problem p = link_problem(data, ranks, StrategyConfig{}, config);
-      const LinkBatches batches(p.links, p.data->graph, p.partition, {batch, SeedsFrom::all, 1}, 5);
+      const LinkBatches batches(p.links, *p.data, p.partition, {batch, SeedsFrom::all, 1}, 5);
       All links, negatives;
       for (int step = 0; step < batches.steps(); ++step)
         for (int rank = 0; rank < ranks; ++rank) {
@@ -163,7 +163,7 @@ TEST(LinkBatches, LocalNegativesAreOfTheRanksPart) {
   LinkConfig config;
   config.negatives = NegativesFrom::local;
   const Problem p = link_problem(random_dataset(150, 900, 4, 2, true), 3, StrategyConfig{}, config);
-  const LinkBatches batches(p.links, p.data->graph, p.partition, {50, SeedsFrom::own, 1}, 5);
+  const LinkBatches batches(p.links, *p.data, p.partition, {50, SeedsFrom::own, 1}, 5);
   for (int rank = 0; rank < 3; ++rank)
     for (const VertexPair& pair : batches.of(rank, 0, 0).negatives)
       EXPECT_EQ(p.partition.owner[at(pair.destination)], rank);

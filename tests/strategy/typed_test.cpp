@@ -8,28 +8,31 @@
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/graph/read/load.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/sample/links/held_out_links.hpp"
 #include "core/strategy/edges/relation_structure.hpp"
+#include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/gradients.hpp"
 #include "tests/support/typed.hpp"
+#include "tests/support/typed_forward.hpp"
 
 namespace orrery {
 namespace {
 
 using ::testing::AllOf;
 using testing::execute;
+using testing::features_of;
 using ::testing::HasSubstr;
 using testing::losses;
+using testing::Matrix;
+using testing::run_forward;
+using testing::Taken;
 using testing::typed_dataset;
 using testing::typed_problem;
-
-using Matrix = std::vector<std::vector<double>>;
 
 ModelConfig with_norm_and_residual(ModelConfig model) {
   model.layer_norm = model.residual = true;
@@ -52,59 +55,12 @@ TEST(Rgcn, GradientsEqualCentralDifferencesOfTheLoss) {
       Problem p =
           typed_problem(typed_dataset(30, 160, 7, 3, symmetric), 1, {}, layers, hidden, bases);
       p.model.blocks = blocks;
+      p.model.self_by_type = symmetric;
       p.model.dropout = 0.25;
       if (layers == 3) p.model = with_norm_and_residual(p.model);
 
       testing::expect_gradient_of_differences(p);
     }
-}
-
-/// Parameters and logits of a network, taken out of the run.
-struct Taken {
-  std::map<std::string, Matrix> parameters;
-  Matrix logits;
-};
-
-Taken run_forward(const Problem& problem) {
-  Taken taken;
-  ThreadWorld(1).run([&](int, Communicator& communicator) {
-    Executor rt({}, make_reference_kernels, communicator);
-    const auto plan = make_strategy(problem);
-    const auto session = plan->open(rt);
-    const auto products = session->load(plan->prepare(0));
-    const Dataset& data = *problem.data;
-    const Buffer features(rt, {data.vertices(), data.features->width()}, DType::f32, "features");
-    rt.submit(Lane::compute, Load{products->data().features(0), features.tensor()});
-    const auto network = make_network(rt, problem.model, problem.train, FirstLayer::recompute,
-                                      data.features->width(), data.labels.classes);
-    network->attach(*products, features.tensor());
-    const Tensor logits = network->forward(features.tensor(), Stage::evaluate, 0, std::nullopt);
-    rt.sync(rt.record(Lane::compute));
-    const auto matrix = [&](const Tensor& t) {
-      Matrix values;
-      for (std::int64_t i = 0; i < t.rows(); ++i) {
-        const float* row = rt.memory().data<float>(t) + i * t.ld;
-        values.emplace_back(row, row + t.cols());
-      }
-      return values;
-    };
-    const Parameters& parameters = network->parameters();
-    for (int p = 0; p < parameters.count(); ++p)
-      taken.parameters[parameters.name_of(p)] = matrix(parameters.weight(p));
-    taken.logits = matrix(logits);
-  });
-  return taken;
-}
-
-Matrix features_of(const Dataset& data) {
-  const std::int64_t width = data.features->width();
-  Matrix x;
-  for (Vertex v = 0; v < data.vertices(); ++v) {
-    std::vector<float> row(at(width));
-    data.features->read({&v, 1}, 0, width, row.data(), width);
-    x.emplace_back(row.begin(), row.end());
-  }
-  return x;
 }
 
 /// W of a relation: its own, its blocks on the diagonal, or the sum of its coefficients times the bases.
@@ -139,14 +95,20 @@ Matrix expected_logits(const Problem& problem, const Taken& taken) {
   Matrix x = features_of(*problem.data);
   for (int l = 1; l <= problem.model.layers; ++l) {
     const std::string layer = "layers." + std::to_string(l) + ".";
-    const Matrix& self = taken.parameters.at(layer + "self");
+    const auto self_of = [&](Vertex v) -> const Matrix& {
+      if (!problem.model.self_by_type) return taken.parameters.at(layer + "self");
+      for (const VertexType& type : typed.types)
+        if (type.has(v)) return taken.parameters.at(layer + "self." + type.name);
+      throw std::logic_error("a vertex without a type");
+    };
+    const Matrix& self = self_of(0);
     const std::vector<double>& bias = taken.parameters.at(layer + "bias")[0];
     Matrix y(x.size(), bias);
     const auto add = [&](std::size_t i, std::size_t j, double scale, const Matrix& w) {
       for (std::size_t a = 0; a < w.size(); ++a)
         for (std::size_t b = 0; b < w[a].size(); ++b) y[i][b] += scale * x[j][a] * w[a][b];
     };
-    for (std::size_t i = 0; i < x.size(); ++i) add(i, i, 1, self);
+    for (std::size_t i = 0; i < x.size(); ++i) add(i, i, 1, self_of(Vertex(i)));
     for (std::size_t r = 0; r < typed.relations.size(); ++r) {
       const Matrix w =
           weight_of(taken, layer, r, typed.relations[r].text(), self.size(), self[0].size());
@@ -170,6 +132,7 @@ TEST(Rgcn, ComputesItsEquation) {
        {std::tuple{1, 0, 0}, {2, 0, 0}, {2, 2, 0}, {3, 4, 0}, {1, 0, 2}, {3, 0, 3}, {3, 0, 6}}) {
     Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
     p.model.blocks = blocks;
+    p.model.self_by_type = layers != 2;
 
     const Taken taken = run_forward(p);
 
@@ -190,6 +153,7 @@ TEST(Rgcn, LossesAreThoseOfOneRank) {
         const auto on = [&](int ranks, const std::string& kernels) {
           Problem p = typed_problem(data, ranks, {}, 3, 12, bases, partition);
           p.model.blocks = bases == 0 && symmetric ? 3 : 0;
+          p.model.self_by_type = bases == 0;
           p.model.dropout = 0.3;
           p.model.residual = true;
           return losses(execute(p, kernels));
@@ -386,41 +350,59 @@ StrategyConfig batches(const MiniBatchSettings& settings) {
 }
 
 TEST(RgcnInBatches, TakesTheMeanOfDrawnNeighboursByRelation) {
-  const auto data = typed_dataset(30, 300, 4, 2, false);
-  std::vector<Vertex> vertices;
-  for (Vertex v = 0; v < 30; ++v) vertices.push_back(static_cast<Vertex>(7 * v % 30));
-  RowBuilder drawn(20, 30);  // two of three entries of the union
-  std::set<std::pair<Vertex, Vertex>> edges;
-  for (Vertex r = 0; r < 20; ++r) {
-    for (Vertex c = 0; c < 30; ++c) {
-      const auto row = data->graph->row(vertices[at(r)]);
-      if (c == r || (r + c) % 3 == 0) continue;
-      if (!std::ranges::binary_search(row, vertices[at(c)])) continue;
-      drawn.add(c, 1);
-      edges.emplace(r, c);
-    }
-    drawn.end_row();
-  }
-
-  const auto relations = make_relations(*data->typed, drawn.finish().csr(), vertices);
-
-  ASSERT_EQ(relations.size(), data->typed->relations.size());
-  for (std::size_t k = 0; k < relations.size(); ++k) {
-    EXPECT_EQ(relations[k].first, 0);
-    EXPECT_EQ(relations[k].matrix.rows(), 20);
-    const Csr& graph = *data->typed->relations[k].graph;
-    const auto is_edge = [&](Vertex r, Vertex c) {
-      return edges.contains({r, c}) &&
-             std::ranges::binary_search(graph.row(vertices[at(r)]), vertices[at(c)]);
-    };
-    for (Vertex r = 0; r < 20; ++r) {
-      std::vector<Vertex> want;
-      for (Vertex c = 0; c < 30; ++c)
-        if (is_edge(r, c)) want.push_back(c);
-      const auto row = relations[k].matrix.csr().row(r);
-      EXPECT_EQ(std::vector<Vertex>(row.begin(), row.end()), want);
-      for (const float value : relations[k].matrix.row_values(r))
-        EXPECT_FLOAT_EQ(value, 1 / static_cast<float>(want.size()));
+  const auto data = typed_dataset(60, 900, 4, 2, true);
+  const TypedGraph& typed = *data->typed;
+  for (const bool by_relation : {false, true}) {
+    const MiniBatchSettings settings{
+        .batch = 9, .fanouts = {3, 2}, .fanouts_by_relation = by_relation};
+    const Problem p = typed_problem(data, 1, batches(settings));
+    const SampledBatches sampled(p);
+    const SampledBatch batch = sampled.batch(0, 1, 0);
+    const std::vector<Vertex>& vertices = *batch.vertices;
+    for (int l = 1; l <= 2; ++l) {
+      const auto edges = edges_of(p.model, batch, sampled.relations());
+      const RelationStructure& of_layer = *edges[at(l - 1)].relations;
+      ASSERT_EQ(of_layer.relations.size(), typed.relations.size());
+      std::map<Vertex, std::int64_t> drawn;  // of each vertex
+      for (std::size_t k = 0; k < typed.relations.size(); ++k) {
+        const int destination = of_layer.relations[k].destination;
+        const SparseMatrix& matrix = of_layer.relations[k].matrix;
+        EXPECT_EQ(typed.types[at(destination)].name, typed.relations[k].destination);
+        EXPECT_EQ(of_layer.relations[k].transposed.csr(), transpose(matrix.csr()));
+        std::int64_t r = 0;
+        for (const Products::Rows& run : of_layer.types[at(destination)])
+          for (std::int64_t i = run.first; i < run.first + run.count; ++i, ++r) {
+            const Vertex v = vertices[at(i)];
+            std::set<Vertex> from, all;
+            for (const Vertex c : matrix.csr().row(r)) from.insert(vertices[at(c)]);
+            for (const Vertex u : typed.relations[k].graph->row(v))
+              if (u != v) all.insert(u);
+            EXPECT_EQ(std::ssize(from), matrix.csr().degree(r)) << "a neighbour came twice";
+            EXPECT_TRUE(std::ranges::includes(all, from));
+            if (by_relation) {
+              EXPECT_EQ(std::ssize(from),
+                        std::min<std::int64_t>(settings.fanouts[at(2 - l)], std::ssize(all)));
+            }
+            for (const float value : matrix.row_values(r))
+              EXPECT_FLOAT_EQ(value, 1 / static_cast<float>(from.size()));
+            drawn[v] += std::ssize(from);
+          }
+        EXPECT_EQ(r, matrix.rows());
+      }
+      std::int64_t rows = 0;
+      for (const auto& runs : of_layer.types) {
+        EXPECT_LE(runs.size(), at(3 - l)) << "rows of a type are in one run of a level";
+        for (const Products::Rows& run : runs) rows += run.count;
+      }
+      EXPECT_EQ(rows, batch.rows[at(l)]);
+      for (const auto& [v, count] : drawn) {
+        std::int64_t there = 0;
+        for (const Relation& relation : typed.relations)
+          for (const Vertex u : relation.graph->row(v)) there += u != v;
+        if (!by_relation) {
+          EXPECT_EQ(count, std::min<std::int64_t>(settings.fanouts[at(2 - l)], there));
+        }
+      }
     }
   }
 }
@@ -429,9 +411,12 @@ TEST(RgcnInBatches, OfAllNeighboursAndAllSeedsIsThatOfTheWholeGraph) {
   const auto data = typed_dataset(60, 400, 9, 3, true);
   MiniBatchSettings settings{.batch = 1 << 20, .sampler = BatchSampler::all};
   for (const int bases : {0, 2}) {
-    const auto want = losses(execute(typed_problem(data, 1, {}, 2, 8, bases)));
+    Problem alone = typed_problem(data, 1, {}, 2, 8, bases);
+    alone.model.self_by_type = bases == 0;
+    const auto want = losses(execute(alone));
     for (const int ranks : {1, 2, 3, 4}) {
       Problem p = typed_problem(data, ranks, batches(settings), 2, 8, bases);
+      p.model.self_by_type = bases == 0;
 
       const auto got = losses(execute(p, "cpu"));
 
@@ -446,8 +431,10 @@ TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
   for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::labor}) {
     MiniBatchSettings settings{
         .batch = 12, .seeds = SeedsFrom::all, .sampler = sampler, .fanouts = {4, 3}};
+    settings.fanouts_by_relation = sampler == BatchSampler::neighbour;
     const auto on = [&](int ranks) {
       Problem p = typed_problem(data, ranks, batches(settings));
+      p.model.self_by_type = true;
       p.model.dropout = 0.2;
       return losses(execute(p));
     };
@@ -494,16 +481,7 @@ TEST(RgcnInBatches, RefusesSettingsThatKnowNoRelations) {
 // ---- what relations tell
 
 TEST(TypedCommunities, AreToldApartBetterByRelations) {
-  DatasetOptions options;
-  options.generator = "typed-communities";
-  options.generate_vertices = 1200;
-  options.generate_edges = 9000;
-  options.generate_classes = 4;
-  options.generate_features = 16;
-  options.feature_signal = 2;
-  options.mixing = 0.1;
-  options.seed = 3;
-  const auto data = std::make_shared<const Dataset>(load_dataset(options));
+  const auto data = testing::typed_communities(1200, 9000);
   const auto accuracy = [](const std::shared_ptr<const Dataset>& trained, const char* type) {
     Problem p = typed_problem(trained, 1, {}, 2, 16);
     p.model.type = model_type(type);

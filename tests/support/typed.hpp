@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/graph/read/load.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery::testing {
@@ -49,6 +50,20 @@ inline std::shared_ptr<const Dataset> typed_dataset(std::int64_t vertices, std::
   return data;
 }
 
+/// Four classes of papers that only the relations tell apart.
+inline std::shared_ptr<const Dataset> typed_communities(std::int64_t vertices, std::int64_t edges) {
+  DatasetOptions options;
+  options.generator = "typed-communities";
+  options.generate_vertices = vertices;
+  options.generate_edges = edges;
+  options.generate_classes = 4;
+  options.generate_features = 16;
+  options.feature_signal = 2;
+  options.mixing = 0.1;
+  options.seed = 3;
+  return std::make_shared<const Dataset>(load_dataset(options));
+}
+
 /// Trained by an RGCN without dropout.
 inline Problem typed_problem(const std::shared_ptr<const Dataset>& data, int ranks,
                              const StrategyConfig& strategy = {}, int layers = 2,
@@ -60,7 +75,10 @@ inline Problem typed_problem(const std::shared_ptr<const Dataset>& data, int ran
   problem.model.hidden = hidden;
   problem.model.dropout = 0;
   problem.model.bases = bases;
-  if (data->typed) problem.model.relations = data->typed->texts();
+  if (data->typed) {
+    problem.model.relations = data->typed->texts();
+    problem.model.types = data->typed->type_names();
+  }
   problem.train.epochs = 6;
   return problem;
 }

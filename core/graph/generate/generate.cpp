@@ -81,8 +81,9 @@ std::optional<std::string> why_ignored(std::string_view key, std::string_view ge
       {"vertices", {}, true},
       {"edges", {}, true},
       {"communities", {"skewed-communities"}},
-      {"mixing", {"communities", "skewed-communities", "typed-communities"}},
-      {"feature_signal", {"communities", "skewed-communities", "typed-communities"}},
+      {"mixing", {"communities", "skewed-communities", "typed-communities", "mag", "mag-lsc"}},
+      {"feature_signal",
+       {"communities", "skewed-communities", "typed-communities", "mag", "mag-lsc"}},
       {"exponent", {"bter", "chung-lu", "skewed-communities"}, true},
       {"clustering", {"bter"}},
       {"degree_file", {"bter", "chung-lu", "skewed-communities"}},
@@ -188,13 +189,14 @@ Dataset generate(const DatasetOptions& options) {
   if (options.generator == "communities") return generate_communities(options);
   if (options.generator == "skewed-communities") return generate_skewed_communities(options);
   if (options.generator == "typed-communities") return generate_typed_communities(options);
+  if (options.generator == "mag" || options.generator == "mag-lsc") return generate_mag(options);
   if (options.generator == "rmat") return generate_rmat(options);
   if (options.generator == "chung-lu") return generate_chung_lu(options);
   if (options.generator == "bter") return generate_bter(options);
   throw ConfigError(
       "dataset.generate",
-      fmt::format("expected communities, skewed-communities, typed-communities, rmat, bter or "
-                  "chung-lu, found '{}'",
+      fmt::format("expected communities, skewed-communities, typed-communities, mag, mag-lsc, "
+                  "rmat, bter or chung-lu, found '{}'",
                   options.generator));
 }
 

@@ -48,6 +48,13 @@ Dataset generate_skewed_communities(const DatasetOptions& options);
 /// classes of a pair.
 Dataset generate_typed_communities(const DatasetOptions& options);
 
+/// Papers, authors, institutions and (of `mag`) fields of study, with the shares of vertices and of edges
+/// of relations that ogbn-mag has (`mag`) or MAG240M (`mag-lsc`). Classes are planted communities of all
+/// types, a share `mixing` of the edges joins different ones; within one, some vertices are drawn far
+/// more often than others. The reverse of each relation is one too. Label of a paper = its class. Papers
+/// have the centre of their class and unit noise as features, others the mean of their neighbours'.
+Dataset generate_mag(const DatasetOptions& options);
+
 /// R-MAT with the quadrant probabilities .57, .19, .19, .05 on the next power of two, restricted to
 /// `vertices` random vertices.
 ///

@@ -6,66 +6,13 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/graph/generate/generate.hpp"
+#include "core/graph/generate/planted.hpp"
 
 namespace orrery {
 namespace {
 
-/// Vertices of a type in groups of equal size (to within one), with scrambled numbers.
-class Planted {
- public:
-  Planted(VertexType type, std::int64_t groups, std::uint64_t seed)
-      : type_(std::move(type)), groups_(groups), scramble_(type_.count, seed) {}
-
-  const VertexType& type() const { return type_; }
-  /// Calls f(vertex, group) for each of them.
-  template <class F>
-  void for_each(const F& f) const {
-    for (std::int64_t i = 0; i < type_.count; ++i) f(vertex(i), i * groups_ / type_.count);
-  }
-  /// One of all, with its group.
-  std::pair<Vertex, std::int64_t> draw(Sequence& random) const {
-    const auto i = below(type_.count, random);
-    return {vertex(i), i * groups_ / type_.count};
-  }
-  /// One of a group or, with probability `mixing`, of another one.
-  Vertex draw_near(std::int64_t group, double mixing, Sequence& random) const {
-    const std::int64_t begin = begin_of(group), size = begin_of(group + 1) - begin;
-    if (groups_ == 1 || random.uniform() >= mixing) return vertex(begin + below(size, random));
-    const std::int64_t i = below(type_.count - size, random);
-    return vertex(i < begin ? i : i + size);
-  }
-
- private:
-  static std::int64_t below(std::int64_t n, Sequence& random) {
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
-  }
-  std::int64_t begin_of(std::int64_t group) const {
-    return (group * type_.count + groups_ - 1) / groups_;
-  }
-  Vertex vertex(std::int64_t i) const { return static_cast<Vertex>(type_.first + scramble_(i)); }
-
-  VertexType type_;
-  std::int64_t groups_;
-  Scramble scramble_;
-};
-
 /// The other class of a pair: 0 and 1, 2 and 3, and so on.
 std::int64_t partner(std::int64_t k) { return k ^ 1; }
-
-/// The entries (v, u) that are wanted.
-template <class Wanted>
-std::shared_ptr<const Csr> entries_of(const Csr& graph, const Wanted& wanted) {
-  auto result = std::make_shared<Csr>();
-  result->rows = result->cols = graph.rows;
-  result->offsets.reserve(at(graph.rows) + 1);
-  for (std::int64_t v = 0; v < graph.rows; ++v) {
-    for (const Vertex u : graph.row(v))
-      if (wanted(v, u)) result->columns.push_back(u);
-    result->offsets.push_back(result->nnz());
-  }
-  return result;
-}
 
 class Generator {
  public:
@@ -117,14 +64,7 @@ class Generator {
                           const auto [paper, k] = papers_.draw(random);
                           return Edge{sources.draw_near(group(k), o_.mixing, random), paper};
                         });
-    const VertexType &source = sources.type(), &paper = papers_.type();
-    const auto leads_to_paper = [&](std::int64_t v, std::int64_t u) {
-      return source.name == paper.name ? u > v : paper.has(v);
-    };
-    typed_.relations.push_back({source.name, name, paper.name, entries_of(both, leads_to_paper)});
-    typed_.relations.push_back(
-        {paper.name, kReversePrefix + name, source.name,
-         entries_of(both, [&](std::int64_t v, std::int64_t u) { return !leads_to_paper(v, u); })});
+    add_both_ways(typed_, sources.type(), name, papers_.type(), both);
   }
 
   const DatasetOptions& o_;

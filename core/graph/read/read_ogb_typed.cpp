@@ -15,9 +15,9 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/name.hpp"
+#include "core/graph/generate/mean_features.hpp"
 #include "core/graph/plausible.hpp"
 #include "core/graph/read/choices.hpp"
-#include "core/graph/read/mean_features.hpp"
 #include "core/graph/read/ogb_tables.hpp"
 #include "core/graph/read/readers.hpp"
 #include "core/graph/read/typed_files.hpp"
@@ -133,7 +133,7 @@ void TypedOgb::require_type(const std::string& file, const std::string& position
                             const std::string& text, const std::string& name) const {
   if (!number_.contains(name))
     throw DataError(file, position,
-                    fmt::format("{} has {}", text, words_of_unknown_type(name, names_)));
+                    fmt::format("{} has {}", text, unknown("vertex type", name, names_)));
 }
 
 void TypedOgb::read_types() {
@@ -327,22 +327,13 @@ OfTypes<CsvTable<float>> TypedOgb::read_features(std::int64_t& columns) {
   OfTypes<CsvTable<float>> tables(names_.size());
   // OGB's own reader does not ask nodetype-has-feat.csv either.
   const auto files = files_of_types(raw_ / "node-feat", "node-feat", std::nullopt);
-  std::string first;
   for (std::size_t t = 0; t < files.size(); ++t) {
     if (!files[t]) continue;
     const TextFile file(*files[t]);
     count_bytes(file);
-    auto table = read_features_table(file);
-    require_rows(file, table.rows, typed_.types[t].count, "vertex of type " + names_[t]);
-    if (first.empty()) {
-      first = names_[t];
-      columns = table.columns;
-    }
-    if (table.columns != columns)
-      file.fail({find_data_line(file, 0), fmt::format("expected {} columns as type {} has, found "
-                                                      "{}; types have features of one width",
-                                                      columns, first, table.columns)});
-    tables[t] = std::move(table);
+    tables[t] = read_features_table(file);
+    require_rows(file, tables[t]->rows, typed_.types[t].count, "vertex of type " + names_[t]);
+    columns = std::max(columns, tables[t]->columns);
   }
   return tables;
 }
@@ -386,12 +377,21 @@ void TypedOgb::set_features(Dataset& dataset, OfTypes<CsvTable<float>>& tables,
   if (!missing_features.empty() && (with.empty() || without.empty()))
     refuse_missing_features(folder_.string());
   if (with.empty()) return dataset.notes.push_back("features absent");
+  // Rows of types with fewer columns end in zeros.
   std::vector<float> values(at(vertices_ * columns), 0.0F);
+  std::vector<std::string> narrower;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     if (!tables[t]) continue;
-    std::ranges::copy(tables[t]->values, values.begin() + typed_.types[t].first * columns);
+    const std::int64_t own = tables[t]->columns;
+    for (std::int64_t r = 0; r < typed_.types[t].count; ++r)
+      std::copy_n(tables[t]->values.begin() + r * own, own,
+                  values.begin() + (typed_.types[t].first + r) * columns);
+    if (own < columns) narrower.push_back(fmt::format("{} ({})", names_[t], own));
     tables[t] = std::nullopt;
   }
+  if (!narrower.empty())
+    dataset.notes.push_back(fmt::format("features: {} columns; those of {} end in zeros", columns,
+                                        fmt::join(narrower, ", ")));
   std::string origin =
       fmt::format("read from {} ({})", (raw_ / "node-feat").string(), fmt::join(with, ", "));
   if (!without.empty()) {

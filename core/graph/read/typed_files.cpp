@@ -61,7 +61,7 @@ std::vector<Relation> read_relations(const MetaFile& meta, const std::vector<Ver
   std::set<std::string> before;
   const auto require_type = [&](const std::string& name, const std::string& text) {
     if (!lookup.contains(name))
-      meta.fail("relations", fmt::format("[{}] has {}", text, words_of_unknown_type(name, known)));
+      meta.fail("relations", fmt::format("[{}] has {}", text, unknown("vertex type", name, known)));
   };
   std::vector<Relation> relations;
   for (const auto& words : meta.get<std::vector<std::vector<std::string>>>("relations")) {
@@ -162,14 +162,6 @@ std::optional<TypedGraph> read_typed_graph(const fs::path& folder, const MetaFil
     edges[r] = {};
   }
   return typed;
-}
-
-std::string words_of_unknown_type(const std::string& name, const std::vector<std::string>& known) {
-  constexpr std::size_t kLongest = 100;  // the search takes the product of both lengths
-  const std::string close = name.size() <= kLongest ? nearest(name, known) : "";
-  return fmt::format("the unknown vertex type \"{}\"; {}there are {}", one_line(name),
-                     close.empty() ? "" : fmt::format("did you mean \"{}\"? ", close),
-                     fmt::join(known, ", "));
 }
 
 void write_typed_edges(const TypedGraph& typed, const fs::path& folder) {

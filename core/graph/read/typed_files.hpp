@@ -28,9 +28,6 @@ std::optional<TypedGraph> read_typed_graph(const std::filesystem::path& folder,
 /// destination).
 void write_typed_edges(const TypedGraph& typed, const std::filesystem::path& folder);
 
-/// "the unknown vertex type "authorr"; did you mean "author"? there are paper, author"
-std::string words_of_unknown_type(const std::string& name, const std::vector<std::string>& known);
-
 /// Adds to meta.json what read_typed_graph() reads.
 void add_types(nlohmann::ordered_json& meta, const TypedGraph& typed);
 

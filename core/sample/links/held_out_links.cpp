@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
+#include "core/terminal/words.hpp"
 
 namespace orrery {
 namespace {
@@ -17,19 +18,25 @@ constexpr std::uint32_t kHeldOutOrder = 1, kHeldOutNegatives = 2;
 /// A draw that is an edge is drawn again, up to this many draws in all; then it is taken.
 constexpr int kHeldOutTries = 100;
 
+/// The edges that are links.
+struct LinkEdges {
+  const Csr& graph;
+  bool symmetric;  ///< an edge and its reverse are one link
+};
+
 /// All links in an order that depends on (seed, link) alone.
-std::vector<VertexPair> shuffled_links(const Dataset& data, std::uint64_t seed) {
+std::vector<VertexPair> shuffled_links(const LinkEdges& edges, std::uint64_t seed) {
   struct Keyed {
     std::uint64_t key;
     VertexPair link;
   };
   std::vector<Keyed> keyed;
-  for (Vertex v = 0; v < data.graph->rows; ++v)
-    for (const Vertex u : data.graph->row(v)) {
-      if (u == v || (data.symmetric && u > v)) continue;
+  for (Vertex v = 0; v < edges.graph.rows; ++v)
+    for (const Vertex u : edges.graph.row(v)) {
+      if (u == v || (edges.symmetric && u > v)) continue;
       const auto bits = random_bits(seed, Purpose::split, static_cast<std::uint32_t>(u),
                                     static_cast<std::uint32_t>(v), kHeldOutOrder);
-      const bool turned = data.symmetric && (bits[2] & 1U) != 0;
+      const bool turned = edges.symmetric && (bits[2] & 1U) != 0;
       keyed.push_back({(std::uint64_t{bits[0]} << 32U) | bits[1],
                        turned ? VertexPair{v, u} : VertexPair{u, v}});
     }
@@ -48,10 +55,13 @@ bool has_edge(const Csr& graph, const VertexPair& pair) {
   return std::binary_search(row.begin(), row.end(), pair.source);
 }
 
-void draw_negatives(ScoredLinks& scored, const Csr& graph, int per_link, Corrupted corrupted,
+void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
                     std::uint64_t seed) {
-  scored.per_link = per_link;
-  const auto n = static_cast<std::uint64_t>(graph.rows);
+  const int per_link = scored.per_link = task.config.held_out_negatives;
+  const auto draw = [](const VertexRange& range, Sequence& draws) {
+    return static_cast<Vertex>(range.first +
+                               std::int64_t(draws.below(static_cast<std::uint64_t>(range.count))));
+  };
   for (const VertexPair& link : scored.links) {
     const std::uint64_t key =
         derived_seed(seed, Purpose::split, static_cast<std::uint32_t>(link.source),
@@ -60,8 +70,9 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, int per_link, Corrupt
     for (int k = 0; k < per_link; ++k) {
       VertexPair pair = link;
       for (int tries = 0; tries < kHeldOutTries; ++tries) {
-        if (corrupted == Corrupted::both) pair.source = static_cast<Vertex>(draws.below(n));
-        pair.destination = static_cast<Vertex>(draws.below(n));
+        if (task.config.held_out_corrupted == Corrupted::both)
+          pair.source = draw(task.sources, draws);
+        pair.destination = draw(task.destinations, draws);
         if (pair.source != pair.destination && !has_edge(graph, pair)) break;
       }
       scored.negatives.push_back(pair);
@@ -69,32 +80,65 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, int per_link, Corrupt
   }
 }
 
-/// The graph without these edges, in both directions where it is symmetric.
-Csr without(const Csr& graph, const std::vector<std::span<const VertexPair>>& lists,
-            bool symmetric) {
+/// The graph without the edges of these links.
+std::shared_ptr<const Csr> without(const Csr& graph, const LinkTask& task, bool forward,
+                                   bool backward) {
   std::vector<std::pair<Vertex, Vertex>> gone;  // row, column
-  for (const auto& list : lists)
-    for (const VertexPair& link : list) {
-      gone.emplace_back(link.destination, link.source);
-      if (symmetric) gone.emplace_back(link.source, link.destination);
+  for (const auto* list : {&task.validation.links, &task.test.links})
+    for (const VertexPair& link : *list) {
+      if (forward) gone.emplace_back(link.destination, link.source);
+      if (backward) gone.emplace_back(link.source, link.destination);
     }
   std::sort(gone.begin(), gone.end());
-  Csr result;
-  result.rows = graph.rows;
-  result.cols = graph.cols;
-  result.offsets.reserve(graph.offsets.size());
-  result.columns.reserve(graph.columns.size() - gone.size());
+  auto result = std::make_shared<Csr>();
+  result->rows = graph.rows;
+  result->cols = graph.cols;
+  result->offsets.reserve(graph.offsets.size());
+  result->columns.reserve(graph.columns.size());
   auto next = gone.begin();
   for (Vertex v = 0; v < graph.rows; ++v) {
-    for (const Vertex u : graph.row(v))
-      if (next != gone.end() && *next == std::pair{v, u})
-        ++next;
-      else
-        result.columns.push_back(u);
-    result.offsets.push_back(result.nnz());
+    for (const Vertex u : graph.row(v)) {
+      while (next != gone.end() && *next < std::pair{v, u}) ++next;  // not an edge of this graph
+      if (next == gone.end() || *next != std::pair{v, u}) result->columns.push_back(u);
+    }
+    result->offsets.push_back(result->nnz());
   }
-  ORRERY_ASSERT(next == gone.end());
+  result->columns.shrink_to_fit();
   return result;
+}
+
+/// The number of a relation; -1: there is none.
+int number_of(const TypedGraph& typed, const std::string& source, const std::string& name,
+              const std::string& destination) {
+  const Relation* relation = typed.relation(source, name, destination);
+  return relation == nullptr ? -1 : static_cast<int>(relation - typed.relations.data());
+}
+
+/// Sets which edges are links.
+void choose_relation(LinkTask& task, const Dataset& data) {
+  const std::string& wanted = task.config.relation;
+  const auto everything = static_cast<std::int64_t>(data.graph->rows);
+  task.sources = task.destinations = {0, everything};
+  if (wanted.empty()) return;
+  if (!data.typed)
+    throw ConfigError("links.relation",
+                      fmt::format("found \"{}\", but '{}' has no relations in its meta.json: leave "
+                                  "it out",
+                                  wanted, data.name));
+  const TypedGraph& typed = *data.typed;
+  const std::vector<std::string> known = typed.texts();
+  const auto found = std::find(known.begin(), known.end(), wanted);
+  if (found == known.end())
+    throw ConfigError("links.relation", "has " + unknown("relation", wanted, known));
+  task.relation = static_cast<int>(found - known.begin());
+  const auto& [source, name, destination, graph] = typed.relations[at(task.relation)];
+  const bool is_reverse = name.starts_with(kReversePrefix);
+  task.reverse =
+      number_of(typed, destination,
+                is_reverse ? name.substr(kReversePrefix.size()) : kReversePrefix + name, source);
+  for (const auto& [type, range] :
+       {std::pair{source, &task.sources}, {destination, &task.destinations}})
+    *range = {static_cast<Vertex>(typed.type(type)->first), typed.type(type)->count};
 }
 
 }  // namespace
@@ -104,7 +148,11 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
                                                                    std::uint64_t seed) {
   auto task = std::make_shared<LinkTask>();
   task->config = config;
-  std::vector<VertexPair> links = shuffled_links(data, seed);
+  choose_relation(*task, data);
+  const bool by_relation = task->relation >= 0;
+  const Csr& graph = by_relation ? *data.typed->relations[at(task->relation)].graph : *data.graph;
+  const bool both_ways = by_relation ? task->reverse < 0 && is_symmetric(graph) : data.symmetric;
+  std::vector<VertexPair> links = shuffled_links({graph, both_ways}, seed);
   const auto all = std::ssize(links);
   const auto share = [&](double part, const char* key) {
     const auto count = static_cast<std::int64_t>(std::floor(part * static_cast<double>(all)));
@@ -125,18 +173,27 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
   task->test.links.assign(links.begin() + validation, links.begin() + validation + test);
   task->train.assign(links.begin() + validation + test, links.end());
   for (ScoredLinks* scored : {&task->validation, &task->test})
-    draw_negatives(*scored, *data.graph, config.held_out_negatives, config.held_out_corrupted,
-                   seed);
+    draw_negatives(*scored, graph, *task, seed);
 
   Dataset trained = data;
-  trained.typed = nullptr;  // its relations still have the links that are held out
-  trained.graph = std::make_shared<const Csr>(
-      without(*data.graph, {task->validation.links, task->test.links}, data.symmetric));
-  trained.notes.push_back(fmt::format(
-      "links: {} of {} are trained on, {} validate and {} test; these are not in the "
-      "graph, and each has {} drawn pair{} beside it that {} no edge",
-      task->train.size(), all, validation, test, config.held_out_negatives,
-      config.held_out_negatives == 1 ? "" : "s", config.held_out_negatives == 1 ? "is" : "are"));
+  if (by_relation) {
+    TypedGraph typed = *data.typed;
+    typed.relations[at(task->relation)].graph = without(graph, *task, true, both_ways);
+    if (task->reverse >= 0) {
+      auto& reverse = typed.relations[at(task->reverse)].graph;
+      reverse = without(*reverse, *task, false, true);
+    }
+    set_typed_graph(trained, std::move(typed));
+  } else {
+    trained.typed = nullptr;  // its relations still have the links that are held out
+    trained.graph = without(graph, *task, true, both_ways);
+  }
+  trained.notes.push_back(
+      fmt::format("links{}: {} of {} are trained on, {} validate and {} test; these are not in the "
+                  "graph, and each has {} drawn pair{} beside it that {} no edge",
+                  by_relation ? " by " + config.relation : "", task->train.size(), all, validation,
+                  test, config.held_out_negatives, config.held_out_negatives == 1 ? "" : "s",
+                  config.held_out_negatives == 1 ? "is" : "are"));
   return {std::move(trained), std::move(task)};
 }
 

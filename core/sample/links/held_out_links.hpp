@@ -24,21 +24,33 @@ struct ScoredLinks {
   int per_link = 0;
 };
 
+/// Consecutive vertices.
+struct VertexRange {
+  Vertex first = 0;
+  std::int64_t count = 0;
+};
+
 /// The links that are learned, and those that they are tested on.
 struct LinkTask {
   LinkConfig config;
+  /// Of links by one relation: its number in the typed graph, and that of the relation with the same edges
+  /// in the other direction; -1: none.
+  int relation = -1, reverse = -1;
+  VertexRange sources, destinations;  ///< where the ends of pairs that are no links come from
   /// The links of the graph that is trained on. If it is symmetric, each link is there once, in a
   /// direction that is drawn.
   std::vector<VertexPair> train;
   ScoredLinks validation, test;  ///< in it no longer
 };
 
-/// The data set without the links that are held out, and these. Self-loops are no links. Which
+/// The data set without the links that are held out, and these. Links by one relation are held out of it and
+/// of its reverse; the data set keeps its types then. Self-loops are no links. Which
 /// links, and their negatives, are functions of (seed, link) alone; a negative is no edge of the
 /// whole graph and no self-loop, unless its source has an edge to nearly all vertices.
 ///
 /// Cost      a sort of the links; 16 bytes for each of them beside the result
-/// Errors    ConfigError: no links are left for training, or none for a share that is not 0
+/// Errors    ConfigError: no links are left for training, or none for a share that is not 0; an unknown
+///           relation (the nearest one is named), or data without types
 std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset& data,
                                                                    const LinkConfig& config,
                                                                    std::uint64_t seed);

@@ -48,10 +48,10 @@ PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices
   return rows;
 }
 
-LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, std::shared_ptr<const Csr> graph,
+LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, const Dataset& data,
                          const Partition& cut, LinkSteps steps, std::uint64_t seed)
     : task_(std::move(task)),
-      graph_(std::move(graph)),
+      graph_(task_->relation < 0 ? data.graph : data.typed->relations[at(task_->relation)].graph),
       owner_(cut.owner),
       owned_(cut.members()),
       row_(cut.owner.size()),
@@ -67,6 +67,15 @@ LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, std::shared_ptr<c
                       fmt::format("found {}, but a batch of {} links has the other ends of {} "
                                   "others: set it to that or fewer",
                                   config.negatives_per_link, together, together - 1));
+  if (config.negatives == NegativesFrom::local)
+    for (int rank = 0; rank < ranks(); ++rank)
+      for (const VertexRange* range : {&task_->sources, &task_->destinations})
+        if (own_in(*range, rank).empty())
+          throw ConfigError(
+              "links.negatives",
+              fmt::format("\"local\" draws from a rank's own vertices, but rank {} has "
+                          "none of the {}: use \"uniform\", or another partition",
+                          rank, task_->relation < 0 ? "graph" : "relation's types"));
   std::vector<std::int64_t> owned(owned_.size(), 0);
   for (const VertexPair& link : task_->train)
     most_links_ = std::max(most_links_, ++owned[at(owner_of(link))]);
@@ -106,11 +115,17 @@ LinkBatches::Group LinkBatches::group(int rank, int epoch, int step) const {
   return group;
 }
 
+std::span<const Vertex> LinkBatches::own_in(const VertexRange& range, int rank) const {
+  const std::vector<Vertex>& own = owned_[at(rank)];
+  const auto first = std::lower_bound(own.begin(), own.end(), range.first);
+  return {first, std::lower_bound(first, own.end(), range.first + range.count)};
+}
+
 Vertex LinkBatches::any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b,
-                               std::optional<int> part) const {
+                               const VertexRange& of, std::optional<int> part) const {
   const auto bits = random_bits(key, Purpose::sampler, a, b);
-  if (!part) return static_cast<Vertex>(uniform_below(bits[0], bits[1], row_.size()));
-  const auto& own = owned_[at(*part)];
+  if (!part) return of.first + static_cast<Vertex>(uniform_below(bits[0], bits[1], at(of.count)));
+  const auto own = own_in(of, *part);
   return own[uniform_below(bits[0], bits[1], own.size())];
 }
 
@@ -144,15 +159,17 @@ ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
       if (in_batch) {
         pair.destination = task_->train[at(batch.links[other])].destination;
       } else if (config.negatives == NegativesFrom::joint) {
-        pair.destination = any_vertex(pool, static_cast<std::uint32_t>(k), 0, std::nullopt);
+        pair.destination =
+            any_vertex(pool, static_cast<std::uint32_t>(k), 0, task_->destinations, std::nullopt);
       } else {
         const auto part =
             config.negatives == NegativesFrom::local ? std::optional(rank) : std::nullopt;
         for (std::uint32_t tries = 0; tries < kTries; ++tries) {
           const std::uint32_t draw = 2 * (static_cast<std::uint32_t>(k) * kTries + tries);
           const auto n = static_cast<std::uint32_t>(number);
-          if (config.corrupted == Corrupted::both) pair.source = any_vertex(key, n, draw + 1, part);
-          pair.destination = any_vertex(key, n, draw, part);
+          if (config.corrupted == Corrupted::both)
+            pair.source = any_vertex(key, n, draw + 1, task_->sources, part);
+          pair.destination = any_vertex(key, n, draw, task_->destinations, part);
           if (pair.source != pair.destination && !is_edge(pair)) break;
         }
       }
@@ -176,23 +193,12 @@ std::vector<Vertex> LinkBatches::vertices_of(const ScoredLinks& pairs) {
   return vertices;
 }
 
-std::vector<EdgeIndex> LinkBatches::excluded(int rank, int epoch, int step) const {
-  std::vector<EdgeIndex> entries;
-  if (task_->config.exclude == ExcludedLinks::none) return entries;
-  const auto exclude = [&](Vertex row, Vertex column) {
-    const auto columns = graph_->row(row);
-    const auto found = std::lower_bound(columns.begin(), columns.end(), column);
-    if (found != columns.end() && *found == column)
-      entries.push_back(graph_->offsets[at(row)] + (found - columns.begin()));
-  };
-  for (const Vertex number : group(rank, epoch, step).links) {
-    const VertexPair& link = task_->train[at(number)];
-    exclude(link.destination, link.source);
-    exclude(link.source, link.destination);
-  }
-  std::sort(entries.begin(), entries.end());
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  return entries;
+std::vector<VertexPair> LinkBatches::excluded(int rank, int epoch, int step) const {
+  std::vector<VertexPair> links;
+  if (task_->config.exclude == ExcludedLinks::none) return links;
+  for (const Vertex number : group(rank, epoch, step).links)
+    links.push_back(task_->train[at(number)]);
+  return links;
 }
 
 LinkBatches::OfRanks LinkBatches::rows_of_step(int epoch, int step) const {

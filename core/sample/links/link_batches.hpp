@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/partition/partition.hpp"
@@ -42,11 +43,11 @@ PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices
 /// All calls may come from several threads at once.
 class LinkBatches {
  public:
-  /// `graph` is the one that is trained on; edges have no self-loops.
+  /// `data` is what is trained on.
   ///
-  /// Errors    ConfigError: negatives that the steps cannot have
-  LinkBatches(std::shared_ptr<const LinkTask> task, std::shared_ptr<const Csr> graph,
-              const Partition& cut, LinkSteps steps, std::uint64_t seed);
+  /// Errors    ConfigError: negatives that the steps, or the ranks, cannot have
+  LinkBatches(std::shared_ptr<const LinkTask> task, const Dataset& data, const Partition& cut,
+              LinkSteps steps, std::uint64_t seed);
 
   const LinkTask& task() const { return *task_; }
   int ranks() const { return static_cast<int>(owned_.size()); }
@@ -64,9 +65,9 @@ class LinkBatches {
   ScoredLinks of(int rank, int epoch, int step) const;
   /// The vertices of these, each once, in the order in which they come.
   static std::vector<Vertex> vertices_of(const ScoredLinks& pairs);
-  /// The entries of the graph's columns that a rank's sample of a step must not take, ascending:
-  /// the links of the step, in both directions, of all ranks that take them from one list.
-  std::vector<EdgeIndex> excluded(int rank, int epoch, int step) const;
+  /// The links that a rank's sample of a step must not take, in neither direction: those of the step, of
+  /// all ranks that take them from one list.
+  std::vector<VertexPair> excluded(int rank, int epoch, int step) const;
 
   /// Where every rank owns rows of its part: what each needs in a step, or to score what is held
   /// out. The ranks of a process share it.
@@ -83,13 +84,15 @@ class LinkBatches {
   };
   int owner_of(const VertexPair& link) const { return owner_[at(link.source)]; }
   Group group(int rank, int epoch, int step) const;
-  Vertex any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b,
+  Vertex any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b, const VertexRange& of,
                     std::optional<int> part) const;
+  /// A rank's own vertices in a range.
+  std::span<const Vertex> own_in(const VertexRange& range, int rank) const;
   bool is_edge(const VertexPair& pair) const;
   OfRanks exchange(const std::vector<ScoredLinks>& of_ranks) const;
 
   std::shared_ptr<const LinkTask> task_;
-  std::shared_ptr<const Csr> graph_;
+  std::shared_ptr<const Csr> graph_;  ///< whose edges are links
   std::vector<std::int32_t> owner_;
   std::vector<std::vector<Vertex>> owned_;  ///< vertices of each rank, ascending
   std::vector<Vertex> row_;                 ///< of each vertex at its owner

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace orrery {
@@ -31,6 +32,8 @@ enum class Corrupted : std::uint8_t { destination, both };
 enum class ExcludedLinks : std::uint8_t { none, batch };
 
 struct LinkConfig {
+  /// Of typed data: the relation whose edges are the links (Relation::text()); empty: all edges are.
+  std::string relation{};
   std::int64_t width = 16;  ///< of the rows that pairs are scored by: the model's last layer
   Decoder decoder = Decoder::dot;
   std::int64_t decoder_hidden = 16;  ///< mlp

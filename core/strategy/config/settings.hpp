@@ -24,6 +24,7 @@ class Settings {
   virtual std::optional<bool> flag(std::string_view path) const = 0;
   /// A list of whole numbers.
   virtual std::optional<std::vector<int>> integers(std::string_view path) const = 0;
+  virtual std::optional<std::vector<std::string>> texts(std::string_view path) const = 0;
   /// A number of bytes, or text such as "64 MiB".
   ///
   /// Errors    ConfigError: text that is no number of bytes

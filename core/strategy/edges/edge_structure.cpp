@@ -10,6 +10,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
 
 namespace orrery {
 namespace {
@@ -34,7 +35,8 @@ IndexList numbers_of(const Csr& a, const EndVertices& ends) {
   parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r)
       for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
-        (*numbers)[at(e)] = edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])]);
+        (*numbers)[at(e)] =
+            edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])], ends.relation);
   });
   return IndexList(std::move(numbers));
 }
@@ -83,7 +85,7 @@ std::int64_t EdgeStructure::bytes() const {
   const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
   return ((kLists + numbered) * entries() + vertices.size()) *
              static_cast<std::int64_t>(sizeof(Vertex)) +
-         bytes_of(relations);
+         (relations ? relations->bytes() : 0);
 }
 
 std::optional<EndVertices> ends_for(const ModelConfig& model) {
@@ -94,8 +96,8 @@ std::optional<EndVertices> ends_for(const ModelConfig& model) {
   return ends;
 }
 
-std::int32_t edge_number(Vertex row, Vertex source) {
-  return std::bit_cast<std::int32_t>(random_bits(0, Purpose::edge_numbers,
+std::int32_t edge_number(Vertex row, Vertex source, std::uint32_t relation) {
+  return std::bit_cast<std::int32_t>(random_bits(relation, Purpose::edge_numbers,
                                                  static_cast<std::uint32_t>(row),
                                                  static_cast<std::uint32_t>(source))[0]);
 }

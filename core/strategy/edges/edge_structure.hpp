@@ -2,17 +2,19 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/model/model_config.hpp"
-#include "core/strategy/edges/relation_structure.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
 #include "core/strategy/structure/index_list.hpp"
 
 namespace orrery {
+
+struct RelationStructure;
 
 /// The source of Edges (core/model/products.hpp). If the graph is only counted, all of this
 /// is counts.
@@ -25,8 +27,7 @@ struct EdgeStructure {
   IndexList order;     ///< by entry of `transposed`
   IndexList numbers;   ///< by entry of `pattern`; empty if no edges are dropped
   IndexList vertices;  ///< by source; empty if nothing of their rows is dropped
-  /// For layers that work by relation: all there is.
-  std::vector<RelationMatrix> relations{};
+  std::shared_ptr<const RelationStructure> relations{};  ///< for layers that work by relation: all
 
   std::int64_t entries() const;
   /// Bytes in host memory.
@@ -37,8 +38,9 @@ struct EdgeStructure {
 /// edges, for sources. If entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
-  bool edges = true;        ///< every edge has a number
-  bool of_sources = false;  ///< sources keep their vertices
+  std::uint32_t relation = 0;  ///< edges of several relations between the same vertices draw apart
+  bool edges = true;           ///< every edge has a number
+  bool of_sources = false;     ///< sources keep their vertices
 };
 
 /// The key of a model's draws, with vertices still to be set; nothing if it draws neither for
@@ -46,9 +48,9 @@ struct EndVertices {
 std::optional<EndVertices> ends_for(const ModelConfig& model);
 
 /// The number of an edge that decides whether it is dropped: 32 bits drawn for its two global
-/// vertices, a function of nothing else. Edges with the same number are dropped together. In a
+/// vertices and its relation, a function of nothing else. Edges with the same number are dropped together. In a
 /// graph with 2.5 million edges that concerns one in 1,700.
-std::int32_t edge_number(Vertex row, Vertex source);
+std::int32_t edge_number(Vertex row, Vertex source, std::uint32_t relation = 0);
 
 /// The edges of a pattern, numbered or with their sources' vertices, as `ends` says.
 ///

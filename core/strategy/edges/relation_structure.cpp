@@ -52,52 +52,124 @@ SparseMatrix joined(const std::vector<SparseMatrix>& blocks, const SourceColumns
 
 }  // namespace
 
-std::vector<RelationMatrix> make_relations(const PartitionedGraph& source,
-                                           const HaloStructure& part, int rank,
-                                           std::int64_t magnify) {
+RelationStructure make_relations(const PartitionedGraph& source, const HaloStructure& part,
+                                 int rank, std::int64_t magnify) {
   const SourceColumns columns(part, rank);
-  std::vector<RelationMatrix> relations;
-  for (const auto& [first, blocks] : source.relations(rank)) {
+  const PartitionedGraph::Relations of_rank = source.relations(rank);
+  RelationStructure made;
+  for (const auto& [first, count] : of_rank.types)
+    made.types.push_back({{first * magnify, count * magnify}});
+  for (const auto& [destination, blocks] : of_rank.relations) {
     SparseMatrix matrix = joined(blocks, columns);
     SparseMatrix transposed = transpose(matrix);
     if (magnify == 1)
-      relations.push_back({first, std::move(matrix), std::move(transposed)});
+      made.relations.push_back({destination, std::move(matrix), std::move(transposed)});
     else
-      relations.push_back(
-          {first * magnify, magnified(matrix, magnify), magnified(transposed, magnify)});
+      made.relations.push_back(
+          {destination, magnified(matrix, magnify), magnified(transposed, magnify)});
   }
-  return relations;
+  return made;
 }
 
-std::vector<RelationMatrix> make_relations(const TypedGraph& typed, const Csr& block,
-                                           std::span<const Vertex> vertices) {
-  std::vector<RelationMatrix> relations;
-  for (const Relation& relation : typed.relations) {
-    RowBuilder matrix(block.rows, block.cols);
-    std::vector<Vertex> drawn;
-    for (std::int64_t r = 0; r < block.rows; ++r) {
-      const auto of_relation = relation.graph->row(vertices[at(r)]);
-      drawn.clear();
-      if (!of_relation.empty())
-        for (const Vertex c : block.row(r))
-          if (std::ranges::binary_search(of_relation, vertices[at(c)])) drawn.push_back(c);
-      const float share = 1 / static_cast<float>(drawn.size());
-      for (const Vertex c : drawn) matrix.add(c, share);
-      matrix.end_row();
+RelationStructure make_relations(const StackedRelations& stacked, const Csr& block,
+                                 std::int64_t rows, std::span<const Vertex> vertices) {
+  RelationStructure made;
+  made.types.resize(stacked.types.size());
+  std::vector<std::int64_t> first_row;  // of each run in the block
+  std::int64_t next = 0;
+  const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
+  for (const TypeRun& run : runs) {
+    made.types[at(run.type)].push_back({run.first, run.count});
+    first_row.push_back(next);
+    next += run.count * std::ssize(stacked.types[at(run.type)].relations);
+  }
+  ORRERY_ASSERT(next == block.rows);
+  made.relations.resize(at(stacked.relations));
+  for (std::size_t t = 0; t < stacked.types.size(); ++t) {
+    const std::vector<int>& relations = stacked.types[t].relations;
+    std::int64_t of_type = 0;
+    for (const Products::Rows& run : made.types[t]) of_type += run.count;
+    for (std::size_t k = 0; k < relations.size(); ++k) {
+      RowBuilder matrix(of_type, block.cols);
+      for (std::size_t i = 0; i < runs.size(); ++i)
+        for (std::int64_t r = 0; r < runs[i].count && at(runs[i].type) == t; ++r) {
+          const auto drawn =
+              block.row(first_row[i] + r * std::ssize(relations) + static_cast<std::int64_t>(k));
+          const float share = 1 / static_cast<float>(drawn.size());
+          for (const Vertex c : drawn) matrix.add(c, share);
+          matrix.end_row();
+        }
+      SparseMatrix of_relation = matrix.finish();
+      SparseMatrix transposed = transpose(of_relation);
+      made.relations[at(relations[k])] = {static_cast<int>(t), std::move(of_relation),
+                                          std::move(transposed)};
     }
-    SparseMatrix made = matrix.finish();
-    SparseMatrix transposed = transpose(made);
-    relations.push_back({0, std::move(made), std::move(transposed)});
   }
-  return relations;
+  return made;
 }
 
-std::int64_t bytes_of(const std::vector<RelationMatrix>& relations) {
+namespace {
+
+/// The columns of a relation's edges, those of its rows first.
+std::vector<Vertex> columns_used(const std::vector<Products::Rows>& rows, const Csr& edges) {
+  std::vector<Vertex> used;
+  std::vector<bool> wanted(at(edges.cols));
+  for (const Vertex column : edges.columns) wanted[at(column)] = true;
+  for (const Products::Rows& run : rows)
+    for (std::int64_t r = run.first; r < run.first + run.count; ++r) {
+      used.push_back(static_cast<Vertex>(r));
+      wanted[at(r)] = false;
+    }
+  for (std::size_t column = 0; column < wanted.size(); ++column)
+    if (wanted[column]) used.push_back(static_cast<Vertex>(column));
+  return used;
+}
+
+/// The edges with these columns in this order.
+SparseMatrix within(const Csr& edges, const std::vector<Vertex>& columns) {
+  std::vector<Vertex> place(at(edges.cols));
+  for (std::size_t i = 0; i < columns.size(); ++i) place[at(columns[i])] = static_cast<Vertex>(i);
+  auto made = std::make_shared<Csr>(edges);
+  made->cols = std::ssize(columns);
+  for (Vertex& column : made->columns) column = place[at(column)];
+  for (std::int64_t r = 0; r < made->rows; ++r)
+    std::sort(made->columns.begin() + made->offsets[at(r)],
+              made->columns.begin() + made->offsets[at(r) + 1]);
+  return {std::move(made), nullptr};
+}
+
+}  // namespace
+
+void weigh_relations(RelationStructure& structure, const ModelConfig& model,
+                     std::span<const Vertex> vertices) {
+  for (std::size_t k = 0; k < structure.relations.size(); ++k) {
+    RelationMatrix& relation = structure.relations[k];
+    const std::vector<Vertex> used =
+        columns_used(structure.types[at(relation.destination)], relation.matrix.csr());
+    std::vector<Vertex> sources;
+    for (const Vertex column : used) sources.push_back(vertices[at(column)]);
+    std::optional<EndVertices> ends = ends_for(model);
+    if (ends) {
+      ends->rows = std::span(sources).first(at(relation.matrix.rows()));
+      ends->sources = sources;
+      ends->relation = static_cast<std::uint32_t>(k);
+    }
+    relation.edges = make_edge_structure(within(relation.matrix.csr(), used), ends);
+    relation.sources = IndexList(std::make_shared<const std::vector<Vertex>>(used));
+    relation.matrix = relation.transposed = {};
+  }
+}
+
+std::int64_t RelationStructure::bytes() const {
   constexpr std::int64_t kOffset = sizeof(EdgeIndex), kEntry = sizeof(Vertex) + sizeof(float);
   std::int64_t bytes = 0;
   for (const RelationMatrix& relation : relations)
-    for (const SparseMatrix* matrix : {&relation.matrix, &relation.transposed})
-      bytes += (matrix->rows() + 1) * kOffset + matrix->nnz() * kEntry;
+    if (relation.edges)
+      bytes += relation.edges->bytes() +
+               relation.sources.size() * static_cast<std::int64_t>(sizeof(Vertex));
+    else
+      for (const SparseMatrix* matrix : {&relation.matrix, &relation.transposed})
+        bytes += (matrix->rows() + 1) * kOffset + matrix->nnz() * kEntry;
   return bytes;
 }
 

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/model/products.hpp"
+#include "core/sample/stacked_relations.hpp"
+#include "core/strategy/edges/edge_structure.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
 
 namespace orrery {
@@ -14,25 +18,37 @@ namespace orrery {
 ///
 /// Placement in host memory
 struct RelationMatrix {
-  std::int64_t first = 0;   ///< the first of the rows that they lead to, which are consecutive
-  SparseMatrix matrix;      ///< [rows, sources]: means over in-neighbours
-  SparseMatrix transposed;  ///< [sources, rows]
+  int destination = 0;      ///< the type of the rows that they lead to
+  SparseMatrix matrix;      ///< [rows of that type, sources]: means over in-neighbours
+  SparseMatrix transposed;  ///< [sources, rows of that type]
+  /// Replaces both if the model weighs edges (Products::RelationEdges): its sources are the rows of
+  /// that type and then the others that have edges to them, whose columns are `sources`.
+  std::optional<EdgeStructure> edges{};
+  IndexList sources{};
 };
 
-/// Bytes of such matrices in host memory.
-std::int64_t bytes_of(const std::vector<RelationMatrix>& relations);
+/// All relations of a rank, and its rows of each type.
+struct RelationStructure {
+  std::vector<std::vector<Products::Rows>> types;  ///< of each, in runs
+  std::vector<RelationMatrix> relations;
+  bool empty() const { return relations.empty(); }
+  std::int64_t bytes() const;  ///< of the matrices, in host memory
+};
 
-/// The same of a block of drawn edges, in which row i and column i are vertices[i]: means over the drawn
-/// in-neighbours. Relations lead to all rows, because types are mixed there.
+/// The same of a block of drawn edges, which has the rows of `stacked` for each of the first `rows` of
+/// the vertices, and column i for vertices[i]: means over the drawn in-neighbours.
+RelationStructure make_relations(const StackedRelations& stacked, const Csr& block,
+                                 std::int64_t rows, std::span<const Vertex> vertices);
+
+/// The same for a model that weighs the edges of relations. `vertices`: global, of all sources.
 ///
-/// Requires  all edges are of the typed graph
-std::vector<RelationMatrix> make_relations(const TypedGraph& typed, const Csr& block,
-                                           std::span<const Vertex> vertices);
+/// Requires  real edges
+void weigh_relations(RelationStructure& structure, const ModelConfig& model,
+                     std::span<const Vertex> vertices);
 
 /// `part`: the halo of the union of all relations, of the graph as it is. Every vertex then represents
 /// `magnify` ones; for more than 1 the result is counted only.
-std::vector<RelationMatrix> make_relations(const PartitionedGraph& source,
-                                           const HaloStructure& part, int rank,
-                                           std::int64_t magnify);
+RelationStructure make_relations(const PartitionedGraph& source, const HaloStructure& part,
+                                 int rank, std::int64_t magnify);
 
 }  // namespace orrery

@@ -12,15 +12,18 @@ HostWork drawing_work(std::int64_t edges) {
 }
 
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
-                                    const TypedGraph* typed) {
+                                    const StackedRelations* relations) {
   std::vector<EdgeStructure> edges;
   if (!weighs_edges(model)) return edges;
   if (by_relation(model)) {
-    for (const SampledBatch::Layer& layer : batch.layers) {
+    for (std::size_t l = 0; l < batch.layers.size(); ++l) {
       const bool again = batch.alike && !edges.empty();
       edges.push_back(again ? edges.front() : EdgeStructure{});
-      if (!again)
-        edges.back().relations = make_relations(*typed, layer.forward.csr(), *batch.vertices);
+      if (again) continue;
+      RelationStructure made = make_relations(*relations, batch.layers[l].forward.csr(),
+                                              batch.rows[l + 1], *batch.vertices);
+      if (weighs_relations(model)) weigh_relations(made, model, *batch.vertices);
+      edges.back().relations = std::make_shared<const RelationStructure>(std::move(made));
     }
     return edges;
   }
@@ -77,8 +80,8 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
   rt.wait(Lane::compute, rt.record(Lane::copy));
   for (const EdgeStructure& of_layer : edges) {
     const bool again = batch_->alike && !of_layer_.empty();
-    const bool by_relation = !of_layer.relations.empty();
-    if (!again && by_relation) relations_.emplace_back(rt, of_layer.relations);
+    const bool by_relation = of_layer.relations != nullptr;
+    if (!again && by_relation) relations_.emplace_back(rt, *of_layer.relations);
     if (!again && !by_relation) edges_.emplace_back(rt, of_layer);
     of_layer_.push_back((by_relation ? relations_.size() : edges_.size()) - 1);
   }

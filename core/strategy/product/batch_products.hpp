@@ -20,10 +20,10 @@ namespace orrery {
 HostWork drawing_work(std::int64_t edges);
 inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(batch.edges); }
 
-/// The edges of each layer if the model weighs them or works by relation, else none. `typed`: the graph
-/// that the batch was drawn from, for the latter.
+/// The edges of each layer if the model weighs them or works by relation, else none. `relations`: what
+/// the batch was drawn from, for the latter.
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
-                                    const TypedGraph* typed = nullptr);
+                                    const StackedRelations* relations = nullptr);
 
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
@@ -50,8 +50,14 @@ class BatchProducts : public RankProducts {
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
   const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }
-  Rows rows_of_relation(int layer, int relation) const override {
+  const std::vector<Rows>& rows_of_type(int layer, int type) const override {
+    return relations(layer).rows_of_type(type);
+  }
+  const std::vector<Rows>& rows_of_relation(int layer, int relation) const override {
     return relations(layer).rows(relation);
+  }
+  RelationEdges relation_edges(int layer, int relation) const override {
+    return relations(layer).edges(relation);
   }
   void aggregate_relation(int layer, int relation, const Tensor& x, const Tensor& y,
                           float beta) override {

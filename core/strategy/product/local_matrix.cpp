@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/edges/load_indices.hpp"
 
 namespace orrery {
 namespace {
@@ -110,11 +111,20 @@ void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float 
   }
 }
 
-LocalRelations::LocalRelations(Runtime& rt, const std::vector<RelationMatrix>& relations) {
-  for (const auto& [first, matrix, transposed] : relations)
-    relations_.push_back({{first, matrix.rows()},
-                          LocalMatrix(rt, matrix, 1, "relation"),
-                          LocalMatrix(rt, transposed, 1, "relation transposed")});
+LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure)
+    : types_(structure.types) {
+  for (const RelationMatrix& relation : structure.relations) {
+    OfRelation made{relation.destination, {}, {}, {}, {}};
+    if (relation.edges) {
+      made.edges.emplace(rt, *relation.edges);
+      made.sources = load_indices(rt, relation.sources, "indices/sources of a relation");
+      rt.wait(Lane::compute, rt.record(Lane::copy));
+    } else {
+      made.matrix.emplace(rt, relation.matrix, 1, "relation");
+      made.transposed.emplace(rt, relation.transposed, 1, "relation transposed");
+    }
+    relations_.push_back(std::move(made));
+  }
 }
 
 LocalPattern::LocalPattern(Runtime& rt, const SparseMatrix& block, int column_tiles,

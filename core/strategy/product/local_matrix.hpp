@@ -1,12 +1,14 @@
 // A block of the aggregation matrix on the device.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/base/index.hpp"
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
+#include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/edges/relation_structure.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 
@@ -49,24 +51,34 @@ struct RankTiles {
 /// Placement matrices, x and y: on this rank; nothing travels
 class LocalRelations {
  public:
-  LocalRelations(Runtime& rt, const std::vector<RelationMatrix>& relations);
+  LocalRelations(Runtime& rt, const RelationStructure& structure);
 
-  Products::Rows rows(int relation) const { return of(relation).rows; }
+  const std::vector<Products::Rows>& rows_of_type(int type) const { return types_[at(type)]; }
+  const std::vector<Products::Rows>& rows(int relation) const {
+    return rows_of_type(of(relation).destination);
+  }
+  Products::RelationEdges edges(int relation) const {
+    const OfRelation& those = of(relation);
+    return {those.edges->edges(), those.sources.tensor()};
+  }
   /// Products::aggregate_relation() and its adjoint.
   void multiply(Runtime& rt, int relation, const Tensor& x, const Tensor& y, float beta) const {
-    of(relation).matrix.multiply(rt, x, y, beta);
+    of(relation).matrix->multiply(rt, x, y, beta);
   }
   void multiply_adjoint(Runtime& rt, int relation, const Tensor& dy, const Tensor& dx,
                         float beta) const {
-    of(relation).transposed.multiply(rt, dy, dx, beta);
+    of(relation).transposed->multiply(rt, dy, dx, beta);
   }
 
  private:
   struct OfRelation {
-    Products::Rows rows;
-    LocalMatrix matrix, transposed;
+    int destination;
+    std::optional<LocalMatrix> matrix, transposed;  ///< or, if the model weighs edges,
+    std::optional<DeviceEdges> edges;
+    Buffer sources;
   };
   const OfRelation& of(int relation) const { return relations_[at(relation)]; }
+  std::vector<std::vector<Products::Rows>> types_;
   std::vector<OfRelation> relations_;
 };
 

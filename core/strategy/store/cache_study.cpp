@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/index.hpp"
-#include "core/sample/row_reuse.hpp"
+#include "core/sample/cache/row_reuse.hpp"
 
 namespace orrery {
 namespace {

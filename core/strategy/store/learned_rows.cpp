@@ -72,13 +72,16 @@ void LearnedRows::learn(const Batch& batch, const Tensor& gradient, int epoch, i
     make_fit(rt_, buffer, {n, width_}, name);
     return buffer.view(n, width_);
   };
-  const Tensor sum = compact(sum_, "learned features/sums of gradients");
+  // Gradients of rows that are not learned add up in a row behind the others, which nobody reads.
+  const std::int64_t sums = n + (of.has_others ? 1 : 0);
+  make_fit(rt_, sum_, {sums, width_}, "learned features/sums of gradients");
+  const Tensor all_sums = sum_.view(sums, width_), sum = all_sums.rows_at(0, n);
   const Tensor change = compact(change_, "learned features/changes");
   const Tensor first = compact(first_, "learned features/first moment of a step");
   const Tensor second = compact(second_, "learned features/second moment of a step");
   const Tensor distinct = batch.distinct_.tensor();
-  rt_.submit(Lane::compute, Fill{sum, 0});
-  rt_.submit(Lane::compute, ScatterAddRows{out, batch.into_.tensor(), sum});
+  rt_.submit(Lane::compute, Fill{all_sums, 0});
+  rt_.submit(Lane::compute, ScatterAddRows{out, batch.into_.tensor(), all_sums});
   // The moments leave their tables, which hold exactly 0 there until they return.
   for (const auto& [table, rows] :
        {std::pair{first_moment_.tensor(), first}, std::pair{second_moment_.tensor(), second}}) {

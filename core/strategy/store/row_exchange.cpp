@@ -1,6 +1,7 @@
 #include "core/strategy/store/row_exchange.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -18,7 +19,7 @@ IndexList listed(Numbers numbers) {
 }  // namespace
 
 RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
-                              const std::vector<Vertex>& places) {
+                              const std::vector<Vertex>& places, const std::vector<bool>* learned) {
   RowExchange made;
   made.brought_rows = asked[at(rank)].rows_per_owner;
   Numbers order(places.size());
@@ -36,12 +37,17 @@ RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
     counts->push_back(per_owner[at(rank)]);
     own.insert(own.end(), first, first + counts->back());
   }
-  Numbers distinct = own;
+  const auto is_learned = [&](Vertex row) { return learned == nullptr || (*learned)[at(row)]; };
+  Numbers distinct;
+  std::copy_if(own.begin(), own.end(), std::back_inserter(distinct), is_learned);
+  made.has_others = distinct.size() < own.size();
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   Numbers into(own.size());
   for (std::size_t i = 0; i < own.size(); ++i)
-    into[i] = static_cast<Vertex>(std::lower_bound(distinct.begin(), distinct.end(), own[i]) -
+    into[i] = static_cast<Vertex>((is_learned(own[i])
+                                       ? std::lower_bound(distinct.begin(), distinct.end(), own[i])
+                                       : distinct.end()) -
                                   distinct.begin());
   made.asked_rows = std::move(counts);
   made.asked = listed(std::move(own));

@@ -21,17 +21,20 @@ struct RowExchange {
   IndexList order;      ///< [brought]: row of the batch; the inverse of places
   Counts asked_rows;    ///< by each rank
   IndexList asked;      ///< [asked]: own numbers, by the requesting rank
-  IndexList distinct;   ///< own numbers that any rank requests, ascending
-  IndexList into;       ///< [asked]: place of each among the distinct ones
+  IndexList distinct;   ///< own numbers of learned rows that any rank requests, ascending
+  IndexList into;       ///< [asked]: place of each among the distinct ones; of others: behind these
+  bool has_others = false;  ///< rows that are requested and not learned
 
   std::int64_t brought() const { return order.size(); }
 };
 
-/// `asked`: requests of each rank; `places`: those of this rank.
+/// `asked`: requests of each rank; `places`: those of this rank; `learned`: whether each own row is, null:
+/// all are.
 ///
 /// Shapes    places: [rows of the batch], a permutation
 RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
-                              const std::vector<Vertex>& places);
+                              const std::vector<Vertex>& places,
+                              const std::vector<bool>* learned = nullptr);
 
 /// Bounds of any exchange in which every rank requests this many rows; counted only.
 ///

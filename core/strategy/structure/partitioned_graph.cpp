@@ -44,17 +44,24 @@ class GraphInMemory final : public PartitionedGraph {
     const bool forward = direction == Direction::forward || a_.symmetric;
     return cut_rows(forward ? a_ : adjoint(), *numbers(part), owner_, row_at_owner_, sizes_);
   }
-  std::vector<RelationRows> relations(int part) const override {
-    std::vector<RelationRows> rows;
-    for (std::size_t r = 0; r < relations_.size(); ++r) {
-      const VertexType& type = *data_->typed->type(data_->typed->relations[r].destination);
-      const std::vector<Vertex>& own = *numbers(part);
+  Relations relations(int part) const override {
+    const std::vector<Vertex>& own = *numbers(part);
+    const TypedGraph& typed = *data_->typed;
+    Relations of_part;
+    for (const VertexType& type : typed.types) {
       const auto first = std::ranges::lower_bound(own, type.first),
                  last = std::ranges::lower_bound(own, type.first + type.count);
-      rows.push_back({first - own.begin(),
-                      cut_rows(relations_[r], {first, last}, owner_, row_at_owner_, sizes_)});
+      of_part.types.push_back({first - own.begin(), last - first});
     }
-    return rows;
+    for (std::size_t r = 0; r < relations_.size(); ++r) {
+      const auto type = typed.type(typed.relations[r].destination) - typed.types.data();
+      const auto [first, count] = of_part.types[at(type)];
+      of_part.relations.push_back(
+          {static_cast<int>(type),
+           cut_rows(relations_[r], std::span(own).subspan(at(first), at(count)), owner_,
+                    row_at_owner_, sizes_)});
+    }
+    return of_part;
   }
 
  private:
@@ -79,7 +86,7 @@ class GraphInMemory final : public PartitionedGraph {
 
 }  // namespace
 
-std::vector<PartitionedGraph::RelationRows> PartitionedGraph::relations(int) const {
+PartitionedGraph::Relations PartitionedGraph::relations(int) const {
   assertion_failed("relations of a graph that has none", __FILE__, __LINE__);
 }
 

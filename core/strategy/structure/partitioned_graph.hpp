@@ -38,19 +38,23 @@ class PartitionedGraph {
   /// Shapes    block j [sizes[part], sizes[j]], in local numbers
   virtual std::vector<SparseMatrix> rows(int part, Direction direction) const = 0;
 
-  /// The edges of a relation into a part.
-  struct RelationRows {
-    /// The local row of the first vertex of its destination's type; the others follow.
-    std::int64_t first = 0;
-    /// Means over in-neighbours (mean_adjacency()), cut as rows().
-    ///
-    /// Shapes    block j [vertices of that type, sizes[j]], in local numbers
-    std::vector<SparseMatrix> blocks;
+  /// The edges of each relation of a typed graph into a part.
+  struct Relations {
+    struct Rows {
+      std::int64_t first = 0, count = 0;
+    };
+    std::vector<Rows> types;  ///< the local rows of each type's vertices
+    struct OfRelation {
+      int destination = 0;  ///< the type of the rows that it leads to
+      /// Means over in-neighbours (mean_adjacency()), cut as rows().
+      ///
+      /// Shapes    block j [vertices of that type, sizes[j]], in local numbers
+      std::vector<SparseMatrix> blocks;
+    };
+    std::vector<OfRelation> relations;
   };
-  /// The same for each relation of a typed graph.
-  ///
   /// Requires  a graph in memory, for a model that works by relation
-  virtual std::vector<RelationRows> relations(int part) const;
+  virtual Relations relations(int part) const;
 
   virtual VertexData data(int part) const = 0;
 

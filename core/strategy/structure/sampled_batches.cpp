@@ -11,6 +11,7 @@
 #include "core/base/index.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/sample/inclusion.hpp"
+#include "core/terminal/words.hpp"
 
 namespace orrery {
 namespace {
@@ -31,6 +32,7 @@ std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
 
 NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers, std::int64_t copies) {
   NeighbourSampling sampling{settings.fanouts, NeighbourRule::uniform, static_cast<int>(copies)};
+  sampling.by_relation = settings.fanouts_by_relation;
   if (settings.sampler == BatchSampler::labor)
     sampling.rule = NeighbourRule::labor;
   else if (settings.sampler != BatchSampler::neighbour)
@@ -76,13 +78,23 @@ void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& set
   if (problem.data->magnify != 1) refuse("dataset.magnify", "set it to 1");
 }
 
-std::optional<LinkBatches> links_of(const Problem& problem, const MiniBatchSettings& settings,
-                                    const std::shared_ptr<const Csr>& graph) {
+std::optional<LinkBatches> links_of(const Problem& problem, const MiniBatchSettings& settings) {
   if (!problem.links) return std::nullopt;
   return std::optional<LinkBatches>(
-      std::in_place, problem.links, graph, problem.partition,
+      std::in_place, problem.links, *problem.data, problem.partition,
       LinkSteps{settings.batch, settings.seeds, std::max(1, problem.strategy.ranks_per_server)},
       problem.train.seed);
+}
+
+std::optional<StackedRelations> relations_of(const Problem& problem) {
+  if (!by_relation(problem.model)) return std::nullopt;
+  return stack(*problem.data->typed);
+}
+
+NeighbourSampler make_sampler(const Csr& graph, const std::optional<StackedRelations>& relations,
+                              NeighbourSampling sampling) {
+  if (relations) return {*relations, std::move(sampling)};
+  return {graph, std::move(sampling)};
 }
 
 MiniBatchSettings checked_settings(const Problem& problem) {
@@ -209,6 +221,10 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
           std::make_shared<const std::vector<float>>(std::move(sums))};
 }
 
+SampledBatch::Layer without_values(Csr block) {
+  return {{std::make_shared<const Csr>(std::move(block)), nullptr}, std::nullopt};
+}
+
 }  // namespace
 
 bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts) {
@@ -232,16 +248,18 @@ SampledBatches::SampledBatches(const Problem& problem)
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
       lengths_(row_lengths(*problem.data->graph, weighting_)),
       graph_(loop_free(problem.data->graph)),
+      relations_(relations_of(problem)),
       first_adjoint_(settings_.learns_features || settings_.cooperative ||
                      first_layer_needs_adjoint(problem.model, problem.facts())),
       owners_{problem.ranks(), problem.partition.owner,
               std::vector<Vertex>(problem.partition.owner.size()),
               static_cast<int>(problem.data->magnify)},
-      links_(links_of(problem, settings_, graph_)),
+      links_(links_of(problem, settings_)),
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
       most_seeds_(most_seeds_of(problem, settings_)),
-      sampler_(*graph_, sampling_of(settings_, problem.model.layers, problem.data->magnify)),
+      sampler_(make_sampler(*graph_, relations_,
+                            sampling_of(settings_, problem.model.layers, problem.data->magnify))),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
       ranks_per_list_(ranks_per_list(problem, settings_.seeds)),
@@ -255,6 +273,26 @@ SampledBatches::SampledBatches(const Problem& problem)
     for (std::size_t i = 0; i < members.size(); ++i)
       owners_.number[at(members[i])] = static_cast<Vertex>(i) * owners_.copies;
     owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
+  }
+  if (!settings_.learned_types.empty()) choose_learned_types();
+}
+
+void SampledBatches::choose_learned_types() {
+  if (!data_->typed)
+    throw ConfigError(
+        "strategy.learned_types",
+        fmt::format("'{}' has no vertex types in its meta.json: leave it out", data_->name));
+  std::vector<bool> learned(at(data_->vertices()));
+  for (const std::string& name : settings_.learned_types) {
+    const VertexType* type = data_->typed->type(name);
+    if (type == nullptr)
+      throw ConfigError("strategy.learned_types",
+                        "has " + unknown("vertex type", name, data_->typed->type_names()));
+    std::fill_n(learned.begin() + type->first, type->count, true);
+  }
+  for (const auto& owned : owned_) {
+    std::vector<bool>& of_rank = learned_.emplace_back();
+    for (const Vertex v : *owned) of_rank.push_back(learned[at(v)]);
   }
 }
 
@@ -330,31 +368,61 @@ std::vector<Vertex> SampledBatches::subgraph(int rank, int epoch, int step) cons
 MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
   MessageFlow flow;
   const std::size_t layers = sampler_.sampling().fanouts.size();
+  const Csr& graph = relations_ ? relations_->rows : *graph_;
   Csr block;
   std::vector<EdgeIndex> edges;
-  block.rows = block.cols = static_cast<std::int64_t>(vertices.size());
-  for (const Vertex v : vertices) {
-    for (EdgeIndex e = graph_->offsets[at(v)]; e < graph_->offsets[at(v) + 1]; ++e) {
-      const Vertex u = graph_->columns[at(e)];
+  block.cols = static_cast<std::int64_t>(vertices.size());
+  const auto add_row = [&](std::int64_t row) {
+    for (EdgeIndex e = graph.offsets[at(row)]; e < graph.offsets[at(row) + 1]; ++e) {
+      const Vertex u = graph.columns[at(e)];
       const auto found = std::lower_bound(vertices.begin(), vertices.end(), u);
       if (found == vertices.end() || *found != u) continue;
       block.columns.push_back(static_cast<Vertex>(found - vertices.begin()));
       edges.push_back(e);
     }
     block.offsets.push_back(block.nnz());
+  };
+  for (const Vertex v : vertices) {
+    const StackedRelations::Rows rows =
+        relations_ ? relations_->rows_of(v) : StackedRelations::Rows{v, 1};
+    for (std::int64_t k = 0; k < rows.count; ++k) add_row(rows.first + k);
   }
-  flow.rows.assign(layers + 1, block.rows);
+  block.rows = std::ssize(block.offsets) - 1;
+  flow.rows.assign(layers + 1, block.cols);
   flow.blocks.push_back(std::move(block));  // that of all layers
   flow.edges.push_back(std::move(edges));
   flow.vertices = std::move(vertices);
   return flow;
 }
 
+std::vector<EdgeIndex> SampledBatches::excluded(int rank, int epoch, int step) const {
+  std::vector<EdgeIndex> entries;
+  if (!links_) return entries;
+  const Csr& graph = relations_ ? relations_->rows : *graph_;
+  const auto exclude = [&](std::int64_t row, Vertex column) {
+    const auto columns = graph.row(row);
+    const auto found = std::lower_bound(columns.begin(), columns.end(), column);
+    if (found != columns.end() && *found == column)
+      entries.push_back(graph.offsets[at(row)] + (found - columns.begin()));
+  };
+  // Of a relation without a reverse, the other direction is an edge of its own.
+  const int relation = links_->task().relation;
+  const int reverse = links_->task().reverse < 0 ? relation : links_->task().reverse;
+  for (const auto& [source, destination] : links_->excluded(rank, epoch, step)) {
+    exclude(relations_ ? relations_->row_of(destination, relation) : destination, source);
+    if (relations_ && !relations_->leads_to(source, reverse)) continue;
+    exclude(relations_ ? relations_->row_of(source, reverse) : source, destination);
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  return entries;
+}
+
 MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
   if (has_subgraphs()) return induced(subgraph(rank, epoch, step));
   if (links_) {
     const auto seeds = LinkBatches::vertices_of(links_->of(rank, epoch, step));
-    return draw_for(seeds, epoch, step, links_->excluded(rank, epoch, step));
+    return draw_for(seeds, epoch, step, excluded(rank, epoch, step));
   }
   return draw_for(seeds_.of(rank, epoch, step), epoch, step);
 }
@@ -365,15 +433,15 @@ MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, i
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   Scratch scratch = take_scratch();
   MessageFlow flow = sampler_.sample(seeds, key, scratch, false, excluded);
+  if (relations_) order_by_type(flow, *relations_);
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(scratch));
   return flow;
 }
 
 SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
-  std::vector<EdgeIndex> excluded;
-  if (links_) excluded = links_->excluded(rank, epoch, step);
-  SampledBatch made = made_of(draw(rank, epoch, step), excluded);
+  const std::vector<EdgeIndex> gone = excluded(rank, epoch, step);
+  SampledBatch made = made_of(draw(rank, epoch, step), gone);
   made.features = wanted(rank, *made.vertices);
   return made;
 }
@@ -396,7 +464,11 @@ SampledBatch SampledBatches::made_of(MessageFlow flow, std::span<const EdgeIndex
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
   made.alike = has_subgraphs();
-  if (made.alike)
+  if (relations_)
+    for (std::size_t l = 0; l + 1 < made.rows.size(); ++l)
+      made.layers.push_back(made.alike && l > 0 ? made.layers.front()
+                                                : without_values(std::move(flow.blocks[l])));
+  else if (made.alike)
     made.layers.assign(made.rows.size() - 1, cut(flow, 1, excluded));
   else
     for (int layer = 1; layer <= static_cast<int>(flow.blocks.size()); ++layer)
@@ -432,21 +504,22 @@ void SampledBatches::share_asked(int rank, int epoch, int step, const SampledBat
 SampledBatches::Bounds SampledBatches::bounds() const {
   const std::vector<int>& fanouts = sampler_.sampling().fanouts;
   const std::int64_t all = graph_->rows * owners_.copies;
-  const std::int64_t entries = graph_->nnz() * owners_.copies;
+  const std::int64_t entries = (relations_ ? relations_->rows : *graph_).nnz() * owners_.copies;
+  const std::int64_t times = settings_.fanouts_by_relation ? relations_->most_relations() : 1;
   if (has_subgraphs()) {
     const std::int64_t most = saint_ ? std::min(all, saint_->sampling().most_vertices()) : all;
     const std::int64_t loops = weighting_.loops ? most : 0;
-    const bool dense = most < graph_->nnz() / std::max<std::int64_t>(1, most);
-    return {
-        std::vector<std::int64_t>(fanouts.size() + 1, most),
-        std::vector<std::int64_t>(fanouts.size(), (dense ? most * most : graph_->nnz()) + loops)};
+    // A pair may have edges of several relations.
+    const bool dense = !relations_ && most < entries / std::max<std::int64_t>(1, most);
+    return {std::vector<std::int64_t>(fanouts.size() + 1, most),
+            std::vector<std::int64_t>(fanouts.size(), (dense ? most * most : entries) + loops)};
   }
   std::int64_t rows = links_ ? most_seeds_ : 0;
   for (int step = 0; step < steps() && !links_; ++step)
     rows = std::max(rows, std::min(seeds_.total(step), most_seeds_));
   Bounds bounds{{rows}, {}};
   for (const int fanout : fanouts) {
-    const std::int64_t each = fanout == kAllNeighbours ? all : std::min<std::int64_t>(fanout, all);
+    const std::int64_t each = fanout == kAllNeighbours ? all : std::min(fanout * times, all);
     const std::int64_t most = sampler_.sampling().rule == NeighbourRule::replacement
                                   ? rows * each
                                   : std::min(rows * each, entries);

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "core/model/adjacency.hpp"
+#include "core/sample/cache/row_cache.hpp"
 #include "core/sample/links/link_batches.hpp"
 #include "core/sample/neighbour_sampler.hpp"
-#include "core/sample/row_cache.hpp"
 #include "core/sample/seeds.hpp"
+#include "core/sample/stacked_relations.hpp"
 #include "core/sample/subgraph_sampler.hpp"
 #include "core/strategy/config/stages_ahead.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
@@ -70,7 +71,8 @@ struct MiniBatchSettings {
   BatchSampler sampler = BatchSampler::neighbour;
   /// For each layer, the first at the seeds: kAllNeighbours or >= 1. Empty for BatchSampler::all.
   std::vector<int> fanouts{};
-  bool replace = false;  ///< neighbour: a neighbour may be drawn several times
+  bool fanouts_by_relation = false;  ///< of a typed graph: a fanout is for each relation
+  bool replace = false;              ///< neighbour: a neighbour may be drawn several times
   /// Every step draws other neighbours; else all steps of an epoch draw the same.
   bool resample_steps = true;
   int clusters = 1;     ///< cluster: parts that METIS cuts the graph into,
@@ -82,6 +84,8 @@ struct MiniBatchSettings {
   /// Whether features are learned, too, starting from the given ones, by an Adam with this rate.
   bool learns_features = false;
   double features_rate = 0.01;
+  /// Types of vertices whose features are learned, while others keep theirs; none: all are learned.
+  std::vector<std::string> learned_types{};
   /// The ranks of a server draw and compute one batch of all their seeds together.
   bool cooperative = false;
 };
@@ -135,7 +139,8 @@ struct SampledBatch {
   /// Rows of A with entries only for drawn neighbours, scaled so that a row's sum is right in the
   /// mean. If all neighbours are drawn: the rows of A themselves.
   ///
-  /// Shapes    layer l + 1: forward [rows[l + 1], rows[l]]
+  /// Shapes    layer l + 1: forward [rows[l + 1], rows[l]]; without values, and with the rows of
+  ///           StackedRelations for these vertices, if the model works by relation
   struct Layer {
     SparseMatrix forward;
     std::optional<SparseMatrix> adjoint;  ///< the transpose; empty if no gradient passes through it
@@ -202,6 +207,10 @@ class SampledBatches {
   void share_asked(int rank, int epoch, int step, const SampledBatch& batch) const;
   bool learns_features() const { return settings_.learns_features; }
   double features_rate() const { return settings_.features_rate; }
+  /// Whether the features of each own vertex of a rank are learned; null: all are.
+  const std::vector<bool>* learned(int rank) const {
+    return learned_.empty() ? nullptr : &learned_[at(rank)];
+  }
   /// Training vertices that are in no batch: GraphSAINT draws none without edges.
   std::int64_t never_drawn() const { return never_drawn_; }
   /// The rows of other ranks that a rank keeps for the whole run.
@@ -216,6 +225,8 @@ class SampledBatches {
   std::vector<Vertex> ranking(int rank, CachePolicy policy) const;
   /// Whether batches are made of seeds and drawn neighbours, which CachePolicy::vip requires.
   bool has_seeds() const { return !has_subgraphs(); }
+  /// Null if the model does not work by relation.
+  const StackedRelations* relations() const { return relations_ ? &*relations_ : nullptr; }
   const RowOwners& owners() const { return owners_; }
   /// Bounds for any batch: vertices of each level, entries of each layer's rows.
   struct Bounds {
@@ -236,8 +247,11 @@ class SampledBatches {
         place;  ///< place of each vertex of the graph among them, else −1; empty: none
   };
   void make_saint();
+  void choose_learned_types();
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
+  /// The entries of the graph that a batch of links must not take, ascending.
+  std::vector<EdgeIndex> excluded(int rank, int epoch, int step) const;
   MessageFlow draw(int rank, int epoch, int step) const;
   /// `excluded`: entries of the graph that are not there for this batch.
   MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step,
@@ -258,11 +272,13 @@ class SampledBatches {
   std::int64_t row_bytes_;  ///< of the features of a vertex
   std::uint64_t seed_;
   Weighting weighting_;
-  std::vector<std::int64_t> lengths_;  ///< of the rows of A
-  std::shared_ptr<const Csr> graph_;   ///< without self-loops
-  bool first_adjoint_;                 ///< whether a gradient passes through A in layer 1
+  std::vector<std::int64_t> lengths_;          ///< of the rows of A
+  std::shared_ptr<const Csr> graph_;           ///< without self-loops
+  std::optional<StackedRelations> relations_;  ///< if the model works by relation
+  bool first_adjoint_;                         ///< whether a gradient passes through A in layer 1
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
+  std::vector<std::vector<bool>> learned_;  ///< of each rank's own vertices; empty: all
   std::optional<LinkBatches> links_;
   Seeds seeds_;            ///< none of links
   std::int64_t training_;  ///< vertices of the graph, of which

@@ -412,7 +412,7 @@ TEST(Refusal, OfCombinations) {
             "strategy.permute: only goes with \"type\": spmm_1d, spmm_15d, spmm_2d");
   EXPECT_EQ(refusal_of("dataset.mixing=0.1"),
             "dataset.mixing: only goes with \"generate\": communities, skewed-communities, "
-            "typed-communities");
+            "typed-communities, mag, mag-lsc");
   EXPECT_EQ(refusal_of("dataset.training_share=0.1"), "accepted");
   EXPECT_EQ(refusal_of(R"(dataset={"path": "cora", "training_share": 0.1})"),
             "dataset.training_share: applies to a drawn split: set dataset.split to \"random\", "

@@ -107,7 +107,7 @@ TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
   EXPECT_THAT(error([](auto& o) { o.clustering = -0.1; }), HasSubstr("dataset.clustering"));
   EXPECT_THAT(error([](auto& o) { o.generator = "er"; }),
               HasSubstr("dataset.generate: expected communities, skewed-communities, "
-                        "typed-communities, rmat, bter or chung-lu, found 'er'"));
+                        "typed-communities, mag, mag-lsc, rmat, bter or chung-lu, found 'er'"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Generators, GeneratorTest,
@@ -118,6 +118,78 @@ INSTANTIATE_TEST_SUITE_P(Generators, GeneratorTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+/// Of a graph that the generator makes, by the shares of the real set.
+TEST(MagTest, HasTheTypesAndRelationsOfTheSetsThatItStandsFor) {
+  const auto shares = [](const char* generator) {
+    DatasetOptions options = options_of_generator(generator);
+    options.generate_vertices = 30000;
+    options.generate_edges = 150000;
+    const Dataset data = generate(options);
+    EXPECT_TRUE(data.symmetric);
+    EXPECT_EQ(data.vertices(), 30000);
+    std::map<std::string, double> share;
+    double edges = 0;
+    for (const VertexType& type : data.typed->types) share[type.name] = double(type.count) / 30000;
+    for (const Relation& relation : data.typed->relations) edges += double(relation.graph->nnz());
+    EXPECT_NEAR(edges, 2 * 150000, 3000);
+    for (const Relation& relation : data.typed->relations)
+      share[relation.text()] = double(relation.graph->nnz()) / edges;
+    for (Vertex v = 0; v < 30000; ++v)
+      EXPECT_EQ(data.labels.values[at(v)] >= 0, data.typed->types.front().has(v));
+    return share;
+  };
+  const auto mag = shares("mag"), lsc = shares("mag-lsc");
+  EXPECT_EQ(mag.size(), 4 + 8);
+  EXPECT_NEAR(mag.at("author"), 1134649.0 / 1939743, 1e-3);
+  EXPECT_NEAR(mag.at("institution"), 8740.0 / 1939743, 1e-3);
+  EXPECT_NEAR(mag.at("author.writes.paper"), 7145660.0 / 21111007 / 2, 2e-3);
+  EXPECT_NEAR(mag.at("field_of_study.rev_has_topic.paper"), 7505078.0 / 21111007 / 2, 2e-3);
+  EXPECT_EQ(lsc.size(), 3 + 6);
+  EXPECT_NEAR(lsc.at("paper.cites.paper"), 1297748926.0 / 1728364234 / 2, 2e-3);
+}
+
+TEST(MagTest, HasHubsAndCommunitiesAndFeaturesOfPapersAlone) {
+  DatasetOptions options = options_of_generator("mag");
+  options.generate_vertices = 20000;
+  options.generate_edges = 200000;
+  options.feature_signal = 3;
+  const Dataset data = generate(options);
+  const ThreadPool pool(3);
+  EXPECT_EQ(*generate(options).graph, *data.graph);
+  const TypedGraph& typed = *data.typed;
+
+  const Relation& topics = *typed.relation("paper", "has_topic", "field_of_study");
+  std::vector<std::int64_t> degrees;
+  const VertexType& fields = *typed.type("field_of_study");
+  for (std::int64_t v = fields.first; v < fields.first + fields.count; ++v)
+    degrees.push_back(topics.graph->degree(v));
+  std::sort(degrees.rbegin(), degrees.rend());
+  const auto tenth =
+      std::accumulate(degrees.begin(), degrees.begin() + std::ssize(degrees) / 10, std::int64_t{0});
+  EXPECT_GT(double(tenth), 0.3 * double(topics.graph->nnz())) << "a tenth of fields, most edges";
+
+  const Relation& cites = *typed.relation("paper", "cites", "paper");
+  std::int64_t alike = 0;
+  for (std::int64_t v = 0; v < typed.types.front().count; ++v)
+    for (const Vertex u : cites.graph->row(v))
+      alike += data.labels.values[at(u)] == data.labels.values[at(v)];
+  EXPECT_NEAR(double(alike) / double(cites.graph->nnz()), 1 - options.mixing, 0.05);
+
+  // An author's features are the mean of those of papers and institutions beside the author.
+  const Vertex author = static_cast<Vertex>(typed.type("author")->first);
+  std::vector<float> row(8), sum(8, 0), other(8);
+  data.features->read({&author, 1}, 0, 8, row.data(), 8);
+  std::int64_t papers = 0;
+  for (const Vertex u : data.graph->row(author)) {
+    if (!typed.types.front().has(u)) continue;
+    data.features->read({&u, 1}, 0, 8, other.data(), 8);
+    for (std::size_t c = 0; c < 8; ++c) sum[c] += other[c];
+    ++papers;
+  }
+  ASSERT_GT(papers, 0);
+  for (std::size_t c = 0; c < 8; ++c) EXPECT_NEAR(row[c], sum[c] / float(papers), 1e-5);
+}
 
 TEST(ScrambleTest, IsAPermutationOfAnySize) {
   for (const std::int64_t n : {1, 2, 3, 17, 64, 1000, 4097}) {
@@ -403,7 +475,7 @@ TEST(IgnoredKeysTest, AreThoseThatTheSchemaRefuses) {
 
 TEST(IgnoredKeysTest, AreRefusedWithTheGeneratorsThatHaveThem) {
   EXPECT_EQ(why_ignored("mixing", "rmat", false),
-            "only goes with communities, skewed-communities, typed-communities");
+            "only goes with communities, skewed-communities, typed-communities, mag, mag-lsc");
   EXPECT_EQ(why_ignored("exponent", "rmat", false),
             "only goes with bter, chung-lu, skewed-communities");
   EXPECT_EQ(why_ignored("exponent", "bter", true), "does not go with a degree file, which has it");

@@ -1,4 +1,4 @@
-#include "core/sample/row_reuse.hpp"
+#include "core/sample/cache/row_reuse.hpp"
 
 #include <numeric>
 #include <queue>

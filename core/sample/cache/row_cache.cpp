@@ -1,4 +1,4 @@
-#include "core/sample/row_cache.hpp"
+#include "core/sample/cache/row_cache.hpp"
 
 #include <utility>
 

@@ -12,11 +12,13 @@
 #include "core/model/convolution.hpp"
 #include "core/model/layer_type.hpp"
 #include "core/model/make_fit.hpp"
+#include "core/model/relation/own_weights.hpp"
 
 namespace orrery {
 namespace {
 
-/// y_i = x_i·W_0 + Σ_r m_ir·W_r, m_ir the mean of x_j over the in-neighbours j of i by relation r. With
+/// y_i = x_i·W_0 + Σ_r m_ir·W_r, m_ir the mean of x_j over the in-neighbours j of i by relation r. W_0
+/// is one for all vertices, or one for each type (GraphSAGE by relation: Hamilton et al. 2017). With
 /// b bases W_r = Σ_k a_rk·V_k. With b blocks W_r = diag(Q_r1, ..., Q_rb): block k leads from the k-th
 /// run of input columns to the k-th run of output columns; runs differ by one column at most. Layers
 /// with fewer columns have whole W_r.
@@ -31,7 +33,7 @@ class RgcnConvolution final : public Convolution {
       : Convolution(context, layer, in, out),
         relations_(static_cast<int>(context.model->relations.size())),
         blocks_(has_blocks(*context.model, in, out) ? context.model->blocks : 1),
-        self_(context.parameters.add({in, out}, Parameters::glorot(in, out), decays, "self")) {
+        self_(context, in, out, decays) {
     const int bases = context.model->bases;
     if (bases > 0) {
       bases_ =
@@ -56,8 +58,8 @@ class RgcnConvolution final : public Convolution {
     };
     std::int64_t all = 0, most = 0;
     for (int r = 0; r < relations_; ++r) {
-      all += rows_of(r).count;
-      most = std::max(most, rows_of(r).count);
+      all += count_of(r);
+      most = std::max(most, count_of(r));
     }
     fit(means_, {c_.trains ? all : most, in_}, "means by relation");
     if (bases_ < 0) return;
@@ -78,63 +80,61 @@ class RgcnConvolution final : public Convolution {
     const Tensor z = has_all_sources() ? x : c_.scratch.view(sources(), in_);
     if (!has_all_sources()) submit(Copy{x, z.rows_at(0, rows_in())});
     c_.products->bring_sources(layer_, z, [&] {
-      transform(x, c_.parameters.weight(self_), y, 0);
+      self_.forward(layer_, x, y);
       if (bases_ >= 0)
         submit(Gemm{c_.parameters.weight(coefficients_), c_.parameters.weight(bases_), combined(),
                     false, false, 0});
     });
-    for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
+    for_each_relation([&](int r, const Tensor& mean) {
       c_.products->aggregate_relation(layer_, r, z, mean, 0);
-      for_each_block(mean, y.rows_at(rows.first, rows.count),
-                     [&](int k, const Tensor& from, const Tensor& to) {
-                       c_.products->transform(from, weight(r, k), to, 1);
-                     });
+      for_each_product(r, mean, y, [&](int k, bool, const Tensor& from, const Tensor& to) {
+        c_.products->transform(from, weight(r, k), to, 1);
+      });
     });
   }
 
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     Products& p = *c_.products;
-    for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
-      for_each_block(mean, dy.rows_at(rows.first, rows.count),
-                     [&](int k, const Tensor& from, const Tensor& to) {
-                       p.weight_gradient(from, to, gradient(r, k));
-                     });
+    for_each_relation([&](int r, const Tensor& mean) {
+      for_each_product(r, mean, dy, [&](int k, bool first, const Tensor& from, const Tensor& to) {
+        add_weight_gradient(c_, from, to, gradient(r, k), first);
+      });
     });
     if (bases_ >= 0) through_bases();
-    const auto self_gradient = [&] { weight_gradient(x, dy, c_.parameters.gradient(self_)); };
-    if (!dx) return self_gradient();
+    const auto self_gradients = [&] { self_.set_gradients(layer_, x, dy); };
+    if (!dx) return self_gradients();
     const Tensor dz = has_all_sources() ? *dx : c_.scratch.view(sources(), in_);
-    for_each_relation([&](int r, const Products::Rows& rows, const Tensor& mean) {
-      for_each_block(mean, dy.rows_at(rows.first, rows.count),
-                     [&](int k, const Tensor& from, const Tensor& to) {
-                       p.transform_adjoint(to, weight(r, k), from, 0);
-                     });
+    for_each_relation([&](int r, const Tensor& mean) {
+      for_each_product(r, mean, dy, [&](int k, bool, const Tensor& from, const Tensor& to) {
+        p.transform_adjoint(to, weight(r, k), from, 0);
+      });
       p.aggregate_relation_adjoint(layer_, r, mean, dz, r == 0 ? 0 : 1);
     });
-    p.bring_sources_adjoint(layer_, dz, self_gradient);
+    p.bring_sources_adjoint(layer_, dz, self_gradients);
     if (!has_all_sources()) submit(Copy{dz.rows_at(0, rows_in()), *dx});
-    p.transform_adjoint(dy, c_.parameters.weight(self_), dx->rows_at(0, rows_out()), 1);
+    self_.backward(layer_, dy, *dx);
   }
 
  private:
   std::int64_t sources() const { return c_.products->sources(layer_); }
   /// Whether edges come from rows of the layer's input alone.
   bool has_all_sources() const { return sources() == rows_in(); }
-  Products::Rows rows_of(int relation) const {
-    return c_.products->rows_of_relation(layer_, relation);
+  /// Rows that a relation leads to.
+  std::int64_t count_of(int relation) const {
+    return rows_count(c_.products->rows_of_relation(layer_, relation));
   }
   template <class T>
   void submit(const T& op) {
     c_.rt.submit(Lane::compute, op);
   }
-  /// f(relation, the rows that its edges lead to, where their means are).
+  /// f(relation, where the means of the rows are that its edges lead to).
   template <class F>
   void for_each_relation(const F& f) const {
     std::int64_t first = 0;
     for (int r = 0; r < relations_; ++r) {
-      const Products::Rows rows = rows_of(r);
-      f(r, rows, means_.view(first + rows.count, in_).rows_at(first, rows.count));
-      if (c_.trains) first += rows.count;
+      const std::int64_t count = count_of(r);
+      f(r, means_.view(first + count, in_).rows_at(first, count));
+      if (c_.trains) first += count;
     }
   }
 
@@ -146,12 +146,23 @@ class RgcnConvolution final : public Convolution {
     const std::int64_t first = columns * k / blocks_;
     return {first, columns * (k + 1) / blocks_ - first};
   }
-  /// f(block, its columns of the means, its columns of the outputs)
+  /// f(block, whether it is its first run, the block's columns of means, its columns of these rows of the
+  /// outputs), for each run of rows that the relation leads to. There is at least one, which may be empty.
   template <class F>
-  void for_each_block(const Tensor& mean, const Tensor& y, const F& f) const {
-    for (int k = 0; k < blocks_; ++k) {
-      const Run from = run(in_, k), to = run(out_, k);
-      f(k, mean.cols_at(from.first, from.count), y.cols_at(to.first, to.count));
+  void for_each_product(int relation, const Tensor& mean, const Tensor& y, const F& f) const {
+    const auto for_each_block = [&](bool first, const Tensor& means, const Tensor& outputs) {
+      for (int k = 0; k < blocks_; ++k) {
+        const Run from = run(in_, k), to = run(out_, k);
+        f(k, first, means.cols_at(from.first, from.count), outputs.cols_at(to.first, to.count));
+      }
+    };
+    const auto& runs = c_.products->rows_of_relation(layer_, relation);
+    if (runs.empty()) for_each_block(true, mean, y.rows_at(0, 0));
+    std::int64_t done = 0;
+    for (const Products::Rows& rows : runs) {
+      for_each_block(&rows == &runs.front(), mean.rows_at(done, rows.count),
+                     y.rows_at(rows.first, rows.count));
+      done += rows.count;
     }
   }
 
@@ -174,7 +185,8 @@ class RgcnConvolution final : public Convolution {
   }
 
   int relations_, blocks_;
-  int self_, bases_ = -1, coefficients_ = -1;  ///< parameter numbers; −1: none
+  OwnWeights self_;
+  int bases_ = -1, coefficients_ = -1;  ///< parameter numbers; −1: none
   std::vector<int> own_;  ///< without bases: those of each relation's blocks, relation by relation
   Buffer means_, combined_, combined_gradient_;
 };

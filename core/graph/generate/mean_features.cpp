@@ -1,4 +1,4 @@
-#include "core/graph/read/mean_features.hpp"
+#include "core/graph/generate/mean_features.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,70 @@
+// The edges of all relations of a typed graph in one pattern, for samplers that must know by which
+// relation an edge leads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/typed_graph.hpp"
+
+namespace orrery {
+
+struct MessageFlow;
+
+/// A vertex has one row for each relation into its type, in the order of these. Self-loops are left
+/// out.
+struct StackedRelations {
+  struct OfType {
+    std::string name;
+    Vertex first = 0, end = 0;   ///< its vertices
+    std::int64_t row = 0;        ///< the first row of its first vertex
+    std::vector<int> relations;  ///< those into it, by number, ascending
+  };
+  std::vector<OfType> types;  ///< they cover all vertices, in ascending order
+  std::vector<Vertex> ends;   ///< OfType::end of all but the last
+  int relations = 0;
+  Csr rows;  ///< [Σ vertices of a type · relations into it, vertices]
+
+  struct Rows {
+    std::int64_t first = 0, count = 0;
+  };
+  /// Without branches: types of vertices that are drawn one after the other cannot be predicted.
+  int type_of(Vertex v) const {
+    int type = 0;
+    for (const Vertex end : ends) type += v >= end ? 1 : 0;
+    return type;
+  }
+  /// The rows of a vertex, one after the other.
+  Rows rows_of(Vertex v) const {
+    const OfType& type = types[at(type_of(v))];
+    const std::int64_t each = std::ssize(type.relations);
+    return {type.row + (v - type.first) * each, each};
+  }
+  /// Whether the relation leads to vertices of the type of v.
+  bool leads_to(Vertex v, int relation) const;
+  /// The row of a vertex with the edges of a relation.
+  ///
+  /// Requires  leads_to(v, relation)
+  std::int64_t row_of(Vertex v, int relation) const;
+  /// The most relations into one type.
+  int most_relations() const;
+};
+
+/// Errors    ConfigError under "dataset": 2^31 rows or more; more than 256 types
+StackedRelations stack(const TypedGraph& typed);
+
+/// The same flow with the vertices of each level that are new there in the order of their types, so
+/// that a level has few runs of rows of one type. Its blocks have the rows of `stacked` for each vertex.
+void order_by_type(MessageFlow& flow, const StackedRelations& stacked);
+
+/// Consecutive rows of one type.
+struct TypeRun {
+  int type = 0;
+  std::int64_t first = 0, count = 0;
+};
+/// The runs of a level whose row i is vertices[i].
+std::vector<TypeRun> type_runs(std::span<const Vertex> vertices, const StackedRelations& stacked);
+
+}  // namespace orrery
