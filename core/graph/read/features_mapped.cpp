@@ -12,12 +12,12 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/files/npy_half.hpp"
+#include "core/graph/read/scan.hpp"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
-constexpr std::int64_t kScanBlock = 1 << 18;
 
 std::string file_name(const NpyArray& array) {
   return std::filesystem::path(array.path()).filename().string();
@@ -43,9 +43,6 @@ std::int64_t first_bad(std::int64_t n, const Bad& bad) {
   });
   return first;
 }
-
-float as_float(float x) { return x; }
-float as_float(Half x) { return to_float(x); }
 
 /// Value is float or Half.
 template <class Value>

@@ -10,13 +10,12 @@
 #include "core/base/error.hpp"
 #include "core/graph/files/npy_half.hpp"
 #include "core/graph/files/npy_window.hpp"
+#include "core/graph/read/scan.hpp"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kScanBlock = 1 << 18;  // elements
 
 std::string file_name(const NpyWindow& array) { return fs::path(array.header().path).filename(); }
 
@@ -24,9 +23,6 @@ std::string file_name(const NpyWindow& array) { return fs::path(array.header().p
                           const std::string& problem) {
   throw DataError(array.header().path, place_of(array.header().shape, element), problem);
 }
-
-float as_float(float x) { return x; }
-float as_float(Half x) { return to_float(x); }
 
 /// Whether all elements are 0 or 1.
 template <class Value = float>

@@ -11,13 +11,12 @@
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/read_features.hpp"
 #include "core/graph/read/readers.hpp"
+#include "core/graph/read/scan.hpp"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kScanBlock = 1 << 18;  // elements
 
 /// Labels of either kind, checked when they are read.
 class WindowedLabels {

@@ -175,7 +175,7 @@ TEST(GraphAttention, ReadsTheRecipeAndRefusesKeysThatWouldDoNothing) {
 
   for (const char* type : {"model.type=resgcn+", "model.type=sgc"})
     EXPECT_EQ(refusal(kMinimal, {type, "model.activation=elu"}),
-              "model.activation: only goes with \"type\": gcn, sage, sage-pool, gat, rgcn");
+              "model.activation: only goes with \"type\": gcn, sage, sage-pool, gat, rgcn, rgat");
   EXPECT_EQ(refusal_of("model.projection_dropout=0.5"),
             "model.projection_dropout: only goes with \"type\": gat");
   EXPECT_EQ(refusal(kMinimal, {gat, "model.layers=1", "model.heads=4"}),
@@ -285,7 +285,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
       "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
       "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
-      "attention_dropout, projection_dropout, bases, blocks");
+      "attention_dropout, projection_dropout, bases, self_weights, blocks");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -546,7 +546,7 @@ TEST(Refusal, OfWhatIsMissing) {
   EXPECT_EQ(
       refusal(
           R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),
-      "model.type: is required, one of: gcn, sage, sage-pool, gat, rgcn, resgcn+, sgc");
+      "model.type: is required, one of: gcn, sage, sage-pool, gat, rgcn, rgat, resgcn+, sgc");
   EXPECT_EQ(
       refusal(
           R"({"name": "", "dataset": {"path": "x"}, "model": {"type": "gcn"}, "strategy": {"type": "spmm_1d"}})"),
