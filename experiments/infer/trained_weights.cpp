@@ -8,6 +8,7 @@
 #include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "experiments/results/checkpoint.hpp"
+#include "experiments/results/results.hpp"
 #include "experiments/results/resume.hpp"
 
 namespace orrery {
@@ -83,6 +84,8 @@ std::shared_ptr<const TrainedWeights> train_weights(const Experiment& experiment
       job.leads() && options.resume && is_complete(folder, training.resolved) ? "complete" : "";
   job.share(complete);
   std::string failed;
+  // A run that was killed behind its result may have left its timeline half-written.
+  if (job.leads() && !complete.empty()) remove_unfinished(folder);
   if (complete.empty()) {
     std::optional<ResultFolder> results;
     if (job.leads())

@@ -96,7 +96,7 @@ TEST(Plugins, AreAmongWhatAnUnknownNameMayHaveMeant) {
                    }),
                    "bfs_chunks"));
   EXPECT_TRUE(says(refusal([] { model_type("nothing"); }),
-                   "gcn, sage, sage-pool, gat, rgcn, gin, resgcn+"));
+                   "gcn, sage, sage-pool, gat, rgcn, rgat, gin, resgcn+"));
 }
 
 TEST(Plugins, CannotTakeANameThatIsThere) {

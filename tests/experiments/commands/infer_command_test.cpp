@@ -386,6 +386,9 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   };
   killed_after(1, false);
   killed_after(2, true);
+  // As if its training had been killed while it wrote the last file.
+  const auto half = in("killed/training") / "timeline.json.part";
+  std::ofstream(half) << "{";
 
   ASSERT_EQ(orrery(command + " --resume --json --out " + in("killed").string()), 0) << read("err");
   const Json resumed = Json::parse(read("out"));
@@ -397,6 +400,7 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
     EXPECT_EQ(read(std::string("killed/embeddings/") + name),
               read(std::string("whole/embeddings/") + name));
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+  EXPECT_FALSE(std::filesystem::exists(half));
   EXPECT_EQ(orrery(command + " --resume --out " + in("killed").string()), 0);
   EXPECT_THAT(read("err"), HasSubstr("nothing to resume"));
 
