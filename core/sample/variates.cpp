@@ -105,8 +105,8 @@ typedef std::uint32_t HalfWords __attribute__((vector_size(8 * sizeof(std::uint3
   for (std::uint32_t first = 0; first < count; first += 16) {
     const std::uint32_t n = count - first;
     const auto there = static_cast<__mmask16>(n >= 16 ? 0xFFFFU : (1U << n) - 1U);
-    const Words x = variates_of((Words)_mm512_maskz_loadu_epi32(there, vertices + first), key.first,
-                                key.second);
+    auto x = (Words)_mm512_maskz_loadu_epi32(there, vertices + first);
+    to_variates(x, key.first, key.second);
     const unsigned chosen = _mm512_mask_cmple_epu32_mask(there, (__m512i)x, (__m512i)most);
     if (chosen != 0) {
       std::uint32_t values[16], places[16];

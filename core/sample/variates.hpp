@@ -8,19 +8,19 @@
 namespace orrery {
 
 /// A permutation of the 32-bit numbers, chosen by two words, applied to one vertex or to a vector
-/// of them.
+/// of them. In place, because wide vectors are no results without their instruction set.
 ///
 /// Source    the finaliser "lowbias32" (Wellons, 2018), with a key before each of its rounds
 template <class Words>
-[[gnu::always_inline]] inline Words variates_of(Words vertices, std::uint32_t first,
-                                                std::uint32_t second) {
-  Words x = vertices + first;
+[[gnu::always_inline]] inline void to_variates(Words& x, std::uint32_t first,
+                                               std::uint32_t second) {
+  x += first;
   x = (x ^ (x >> 16U)) * 0x7FEB352DU;
   x ^= second;
   x = (x ^ (x >> 15U)) * 0x846CA68BU;
   x += first;
   x = (x ^ (x >> 16U)) * 0x7FEB352DU;
-  return x ^ (x >> 15U);
+  x ^= x >> 15U;
 }
 
 /// The variates of different vertices differ.
@@ -28,7 +28,9 @@ struct Variates {
   std::uint32_t first = 0, second = 0;
 
   std::uint32_t of(Vertex v) const {
-    return variates_of(static_cast<std::uint32_t>(v), first, second);
+    auto x = static_cast<std::uint32_t>(v);
+    to_variates(x, first, second);
+    return x;
   }
 
   /// Room that below() needs behind its results.

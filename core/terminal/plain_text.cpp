@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
 namespace orrery {
 namespace {
@@ -56,7 +55,7 @@ std::string one_line(std::string_view text) {
       line += "\\n";
     } else if (length == 0 || is_control(text, i)) {
       for (std::size_t k = 0; k < std::max<std::size_t>(length, 1); ++k)
-        fmt::format_to(std::back_inserter(line), "\\x{:02x}", byte(text, i + k));
+        line += fmt::format("\\x{:02x}", byte(text, i + k));
     } else {
       line.append(text.substr(i, length));
     }

@@ -138,7 +138,7 @@ class Builder {
     for (const std::string& type : keys_of(file_["device_types"])) known.push_back(type);
     for (const auto& [key, what] : nodes.items()) {
       const std::string path = "server.nodes." + key;
-      if (std::find(known.begin(), known.end(), what) == known.end())
+      if (std::find(known.begin(), known.end(), what.get<std::string>()) == known.end())
         fail_unknown(path, "kind of node", what, known);
       for (const std::string& name : names_in_range(key, path)) {
         if (!seen.insert(name).second) throw ConfigError(path, "duplicate name: " + name);
