@@ -38,8 +38,8 @@ void Products::transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor
   rt_.submit(Lane::compute, Gemm{dy, w, dx, false, true, beta});
 }
 
-void Products::weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) {
-  rt_.submit(Lane::compute, Gemm{x, dy, dw, true, false, 0});
+void Products::weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw, bool adds) {
+  rt_.submit(Lane::compute, Gemm{x, dy, dw, true, false, adds ? 1.0F : 0.0F});
 }
 
 }  // namespace orrery

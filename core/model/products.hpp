@@ -166,9 +166,10 @@ class Products {
   /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.
   virtual void transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor& dx, float beta);
 
-  /// dw ← xᵀ·dy, the adjoint of transform in w: this rank's part of the sum over ranks; zero if it
+  /// dw ← xᵀ·dy, or adds it to dw, the adjoint of transform in w: this rank's part of the sum over ranks; zero if it
   /// has none.
-  virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw);
+  virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw,
+                               bool adds = false);
 
  protected:
   explicit Products(Runtime& runtime) : rt_(runtime) {}

@@ -179,7 +179,7 @@ class BatchSampling {
                        static_cast<std::uint32_t>(end - begin), sampling_.fanouts[hop], picks_,
                        positions_);
       else
-        take_within(hop, v, begin, end);
+        take_within(hop, v, begin, end, sampling_.fanouts[hop]);
     }
     for (std::size_t e = before; e < positions_.size(); ++e)
       __builtin_prefetch(&graph_.columns[at(positions_[e])]);
@@ -188,15 +188,18 @@ class BatchSampling {
   void take_of_relations(std::uint32_t hop, Vertex v, Csr& block) {
     const auto [first, count] = relations_->rows_of(v);
     const EdgeIndex* offsets = graph_.offsets.data() + first;
-    if (sampling_.by_relation) {
+    if (!sampling_.by_relation.empty()) {
+      const std::int64_t number = relations_->number_of(v);
+      const std::vector<int>& into = relations_->types[at(relations_->type_of(v))].relations;
       for (std::int64_t k = 0; k < count; ++k) {
-        take_within(hop, static_cast<Vertex>(first + k), offsets[k], offsets[k + 1]);
+        take_within(hop, static_cast<Vertex>(number + k), offsets[k], offsets[k + 1],
+                    sampling_.by_relation[at(into[at(k)])][hop]);
         block.offsets.push_back(std::ssize(positions_));
       }
       return;
     }
     const auto before = std::ssize(positions_);
-    take_within(hop, v, offsets[0], offsets[count]);
+    take_within(hop, v, offsets[0], offsets[count], sampling_.fanouts[hop]);
     const auto picks = std::span(positions_).subspan(at(before));
     sort_picks(picks, offsets[0], offsets[count]);
     auto next = positions_.begin() + before;
@@ -219,19 +222,19 @@ class BatchSampling {
   }
 
   /// Takes entries from [begin, end); `key` tells the draws from those of others.
-  void take_within(std::uint32_t hop, Vertex key, EdgeIndex begin, EdgeIndex end) {
+  void take_within(std::uint32_t hop, Vertex key, EdgeIndex begin, EdgeIndex end, int fanout) {
     const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
     if (gone.empty())
       choose(hop, key, begin, static_cast<std::uint32_t>(end - begin),
-             graph_.columns.data() + begin);
+             graph_.columns.data() + begin, fanout);
     else
-      take_without(gone, hop, key, begin, end);
+      take_without(gone, hop, key, begin, end, fanout);
   }
 
   /// The row is drawn from as if it had no other entries than those that are left, then what was
   /// drawn is looked up among all.
   void take_without(std::span<const EdgeIndex> gone, std::uint32_t hop, Vertex v, EdgeIndex begin,
-                    EdgeIndex end) {
+                    EdgeIndex end, int fanout) {
     left_.clear();
     left_columns_.clear();
     std::size_t next = 0;
@@ -243,15 +246,15 @@ class BatchSampling {
         left_columns_.push_back(graph_.columns[at(e)]);
       }
     const std::size_t before = positions_.size();
-    choose(hop, v, 0, static_cast<std::uint32_t>(left_.size()), left_columns_.data());
+    choose(hop, v, 0, static_cast<std::uint32_t>(left_.size()), left_columns_.data(), fanout);
     for (std::size_t e = before; e < positions_.size(); ++e)
       positions_[e] = left_[at(positions_[e])];
   }
 
   /// Appends `begin` + the places of the entries that a vertex takes of `degree` ones.
   void choose(std::uint32_t hop, Vertex v, EdgeIndex begin, std::uint32_t degree,
-              const Vertex* columns) {
-    const int fanout = sampling_.fanouts[hop];
+              const Vertex* columns, int fanout) {
+    if (fanout == 0) return;
     const bool all = fanout == kAllNeighbours || static_cast<std::int64_t>(degree) <= fanout;
     switch (sampling_.rule) {
       case NeighbourRule::uniform:
@@ -361,18 +364,38 @@ NeighbourSampler::NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
 NeighbourSampler::NeighbourSampler(const StackedRelations& relations, NeighbourSampling sampling)
     : graph_(relations.rows), relations_(&relations), sampling_(std::move(sampling)) {
   sampling_.fanouts = checked(std::move(sampling_.fanouts));
-  ORRERY_ASSERT(sampling_.rule != NeighbourRule::weighted && sampling_.copies == 1);
+  ORRERY_ASSERT(sampling_.rule != NeighbourRule::weighted && sampling_.copies == relations.copies);
+  for (const std::vector<int>& of_relation : sampling_.by_relation)
+    ORRERY_ASSERT(of_relation.size() == sampling_.fanouts.size());
+  ORRERY_ASSERT(sampling_.by_relation.empty() ||
+                std::ssize(sampling_.by_relation) == relations.relations);
 }
 
 NeighbourSampler::~NeighbourSampler() = default;
 
+std::int64_t NeighbourSampler::most_edges(std::size_t hop) const {
+  const auto most_of = [](int fanout, std::int64_t edges) {
+    return fanout == kAllNeighbours ? edges : std::min<std::int64_t>(fanout, edges);
+  };
+  if (relations_ == nullptr) return most_of(sampling_.fanouts[hop], vertices());
+  std::int64_t most = 0;
+  for (const StackedRelations::OfType& type : relations_->types) {
+    std::int64_t edges = 0;
+    for (const int r : type.relations)
+      edges += sampling_.by_relation.empty()
+                   ? vertices()
+                   : most_of(sampling_.by_relation[at(r)][hop], vertices());
+    most = std::max(most, edges);
+  }
+  return sampling_.by_relation.empty() ? most_of(sampling_.fanouts[hop], most) : most;
+}
+
 std::int64_t NeighbourSampler::most_vertices(std::int64_t seeds) const {
   std::int64_t most = seeds;
-  for (const int fanout : sampling_.fanouts) {
-    const std::int64_t each =
-        std::int64_t{fanout} * (sampling_.by_relation ? relations_->most_relations() : 1);
-    if (fanout == kAllNeighbours || most > vertices() / (each + 1)) return vertices();
-    most *= each + 1;
+  for (std::size_t hop = 0; hop < sampling_.fanouts.size(); ++hop) {
+    const std::int64_t times = most_edges(hop) + 1;
+    if (most > vertices() / times) return vertices();
+    most *= times;
   }
   return most;
 }

@@ -33,9 +33,9 @@ struct NeighbourSampling {
   /// Number of copies of the graph, without edges between them: vertex v of copy c is v · copies +
   /// c. The variates of `labor` are those of v in all of them.
   int copies = 1;
-  /// Of a graph with relations: a fanout is for each relation into a vertex, instead of for all of
-  /// them together.
-  bool by_relation = false;
+  /// Of a graph with relations: the fanouts of each, instead of `fanouts` for all relations into a
+  /// vertex together; 0: none of its edges are taken. Empty: all together.
+  std::vector<std::vector<int>> by_relation{};
 };
 
 /// The vertices and edges with which a batch computes. Level l (0 = the model's input, L = the
@@ -79,7 +79,8 @@ class NeighbourSampler {
   /// Draws among edges that know their relations; an edge of two relations is two edges. Columns of a
   /// row are distinct, but not those of a vertex.
   ///
-  /// Requires  relations that stay in place; rules other than weighted; no copies
+  /// Requires  relations that stay in place, with as many copies as the sampling has; rules other than
+  ///           weighted
   /// Errors    ConfigError: fanouts as above
   NeighbourSampler(const StackedRelations& relations, NeighbourSampling sampling);
   ~NeighbourSampler();
@@ -114,6 +115,8 @@ class NeighbourSampler {
                      bool with_edges = false, std::span<const EdgeIndex> excluded = {}) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
+  /// The most edges that a vertex takes; `hop`: 0 at the seeds.
+  std::int64_t most_edges(std::size_t hop) const;
   /// Largest number of vertices of a batch with this many seeds.
   std::int64_t most_vertices(std::int64_t seeds) const;
   /// Bytes of the scratch memory of one thread.

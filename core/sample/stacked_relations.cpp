@@ -20,26 +20,17 @@ std::int64_t StackedRelations::row_of(Vertex v, int relation) const {
   return rows_of(v).first + (std::ranges::lower_bound(into, relation) - into.begin());
 }
 
-int StackedRelations::most_relations() const {
-  std::size_t most = 0;
-  for (const OfType& type : types) most = std::max(most, type.relations.size());
-  return static_cast<int>(most);
-}
-
-StackedRelations stack(const TypedGraph& typed) {
+StackedRelations stack(const TypedGraph& typed, int copies) {
   StackedRelations stacked;
+  stacked.copies = copies;
   stacked.relations = static_cast<int>(typed.relations.size());
   std::int64_t rows = 0;
   for (const VertexType& type : typed.types) {
-    StackedRelations::OfType of{type.name,
-                                static_cast<Vertex>(type.first),
-                                static_cast<Vertex>(type.first + type.count),
-                                rows,
-                                {}};
+    StackedRelations::OfType of{static_cast<Vertex>(type.first * copies), rows, {}};
     for (std::size_t r = 0; r < typed.relations.size(); ++r)
       if (typed.relations[r].destination == type.name) of.relations.push_back(static_cast<int>(r));
     rows += type.count * std::ssize(of.relations);
-    if (!stacked.types.empty()) stacked.ends.push_back(stacked.types.back().end);
+    if (!stacked.types.empty()) stacked.begins.push_back(of.first);
     stacked.types.push_back(std::move(of));
   }
   constexpr std::size_t kMostTypes = 256;  // order_by_type() keeps them in a byte
@@ -47,22 +38,21 @@ StackedRelations stack(const TypedGraph& typed) {
     throw ConfigError("dataset", fmt::format("has {} vertex types, but samplers tell at most {} "
                                              "apart",
                                              typed.types.size(), kMostTypes));
-  if (rows > kMaxVertices)
+  if (rows > kMaxVertices / copies)
     throw ConfigError("dataset", fmt::format("a row for each vertex and relation into its type are "
                                              "{} rows, but samplers number them with 31 bits",
-                                             rows));
+                                             rows * copies));
   Csr& all = stacked.rows;
   all.rows = rows;
   all.cols = typed.types.empty() ? 0 : typed.types.back().first + typed.types.back().count;
   all.offsets.reserve(at(rows) + 1);
   all.columns.reserve(at(typed.edges()));
-  for (const StackedRelations::OfType& type : stacked.types)
-    for (Vertex v = type.first; v < type.end; ++v)
-      for (const int r : type.relations) {
-        for (const Vertex u : typed.relations[at(r)].graph->row(v))
-          if (u != v) all.columns.push_back(u);
-        all.offsets.push_back(all.nnz());
-      }
+  for (Vertex v = 0; v < all.cols; ++v)
+    for (const int r : stacked.types[at(stacked.type_of(v * copies))].relations) {
+      for (const Vertex u : typed.relations[at(r)].graph->row(v))
+        if (u != v) all.columns.push_back(u);
+      all.offsets.push_back(all.nnz());
+    }
   return stacked;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/graph/typed_graph.hpp"
@@ -14,18 +13,19 @@ namespace orrery {
 struct MessageFlow;
 
 /// A vertex has one row for each relation into its type, in the order of these. Self-loops are left
-/// out.
+/// out. Vertices are those of `copies` copies of the graph, vertex v of copy c is v · copies + c
+/// (NeighbourSampling::copies); all copies of a vertex have its rows.
 struct StackedRelations {
   struct OfType {
-    std::string name;
-    Vertex first = 0, end = 0;   ///< its vertices
+    Vertex first = 0;            ///< its first vertex, in the first copy
     std::int64_t row = 0;        ///< the first row of its first vertex
     std::vector<int> relations;  ///< those into it, by number, ascending
   };
-  std::vector<OfType> types;  ///< they cover all vertices, in ascending order
-  std::vector<Vertex> ends;   ///< OfType::end of all but the last
+  std::vector<OfType> types;   ///< they cover all vertices, in ascending order
+  std::vector<Vertex> begins;  ///< OfType::first of all but the first
   int relations = 0;
-  Csr rows;  ///< [Σ vertices of a type · relations into it, vertices]
+  int copies = 1;
+  Csr rows;  ///< [Σ vertices of a type · relations into it, vertices], of one copy
 
   struct Rows {
     std::int64_t first = 0, count = 0;
@@ -33,14 +33,20 @@ struct StackedRelations {
   /// Without branches: types of vertices that are drawn one after the other cannot be predicted.
   int type_of(Vertex v) const {
     int type = 0;
-    for (const Vertex end : ends) type += v >= end ? 1 : 0;
+    for (const Vertex begin : begins) type += v >= begin ? 1 : 0;
     return type;
   }
   /// The rows of a vertex, one after the other.
   Rows rows_of(Vertex v) const {
     const OfType& type = types[at(type_of(v))];
     const std::int64_t each = std::ssize(type.relations);
-    return {type.row + (v - type.first) * each, each};
+    const Vertex place = copies == 1 ? v - type.first : (v - type.first) / copies;
+    return {type.row + place * each, each};
+  }
+  /// The first of its rows if all copies were written out.
+  std::int64_t number_of(Vertex v) const {
+    const OfType& type = types[at(type_of(v))];
+    return type.row * copies + (v - type.first) * std::ssize(type.relations);
   }
   /// Whether the relation leads to vertices of the type of v.
   bool leads_to(Vertex v, int relation) const;
@@ -48,12 +54,10 @@ struct StackedRelations {
   ///
   /// Requires  leads_to(v, relation)
   std::int64_t row_of(Vertex v, int relation) const;
-  /// The most relations into one type.
-  int most_relations() const;
 };
 
-/// Errors    ConfigError under "dataset": 2^31 rows or more; more than 256 types
-StackedRelations stack(const TypedGraph& typed);
+/// Errors    ConfigError under "dataset": 2^31 rows or more, of all copies together; more than 256 types
+StackedRelations stack(const TypedGraph& typed, int copies = 1);
 
 /// The same flow with the vertices of each level that are new there in the order of their types, so
 /// that a level has few runs of rows of one type. Its blocks have the rows of `stacked` for each vertex.

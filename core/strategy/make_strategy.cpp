@@ -81,7 +81,8 @@ void require_possible_blocks(const Problem& problem) {
                       fmt::format("found {} beside {} bases: weights of relations are blocks, or "
                                   "sums of bases",
                                   model.blocks, model.bases));
-  const std::int64_t in = problem.data->features->width(), out = problem.data->labels.classes;
+  const DataFacts facts = problem.facts();
+  const std::int64_t in = facts.features, out = facts.classes;
   const auto has = [&](std::int64_t from, std::int64_t to) { return has_blocks(model, from, to); };
   const bool of_a_layer =
       model.layers == 1 ? has(in, out) : has(in, model.hidden) || has(model.hidden, out);
@@ -104,22 +105,31 @@ void require_relations(const Problem& problem) {
   if (problem.links && problem.links->relation < 0)
     refuse("links.relation", "is missing, so links are held out of edges without relations");
   if (problem.statistics) refuse("dataset.statistics", "counts edges without relations");
-  if (problem.stored) refuse("dataset.parts", "have edges without relations");
-  if (!problem.data->typed)
+  const std::optional<TypedGraph>* stored = problem.stored ? &problem.stored->typed() : nullptr;
+  if (stored != nullptr && !*stored)
+    refuse("dataset.parts",
+           "have edges without relations, because a stream or a data set without types was cut");
+  if (stored == nullptr && !problem.data->typed)
     throw ConfigError("model.type",
                       fmt::format("{} has weights for each relation, and '{}' has no vertex types "
                                   "and relations in its meta.json: use a typed data set, or a "
                                   "model such as sage",
                                   name, problem.data->name));
-  if (problem.data->magnify != 1 &&
-      (problem.strategy.type == "mini_batch" || weighs_relations(problem.model)))
-    refuse("dataset.magnify", "makes copies of vertices whose edges have no relations");
-  const auto relations = std::ssize(problem.data->typed->relations);
+  if (problem.data && problem.data->magnify != 1 && weighs_relations(problem.model) &&
+      problem.strategy.type != "mini_batch")
+    throw ConfigError(
+        "dataset.magnify",
+        fmt::format("model.type {} weighs edges, which copies of a vertex have only in "
+                    "batches: set strategy.type to mini_batch and train.eval_every to "
+                    "0, or dataset.magnify to 1",
+                    name));
+  const auto relations =
+      std::ssize((stored != nullptr ? **stored : *problem.data->typed).relations);
   if (problem.model.bases > relations)
     throw ConfigError("model.bases",
                       fmt::format("found {}, expected at most the {} relations of '{}', or 0 for "
                                   "weights of their own",
-                                  problem.model.bases, relations, problem.data->name));
+                                  problem.model.bases, relations, problem.facts().name));
   require_possible_blocks(problem);
   ORRERY_ASSERT(std::ssize(problem.model.relations) == relations);
 }

@@ -252,7 +252,10 @@ class MiniBatch final : public Strategy {
     std::optional<RowExchange> learned;
     if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
-    if (!share) edges = edges_of(problem_.model, *made, batches_->relations());
+    if (largest_)
+      edges = largest_edges_of(problem_.model, *batches_, *made);
+    else if (!share)
+      edges = edges_of(problem_.model, *made, batches_->relations());
     return make_structure(
         Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
         drawing_work(drawn));
@@ -264,10 +267,9 @@ class MiniBatch final : public Strategy {
   }
 
   /// One rank of a server may have all of its batch, so there is no smaller bound; pairs of vertices
-  /// are not only counted, nor are the edges of each relation.
+  /// are not only counted.
   std::unique_ptr<Strategy> with_largest_batches() const override {
-    if (batches_->cooperative() || batches_->links() != nullptr || by_relation(problem_.model))
-      return nullptr;
+    if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
     return std::make_unique<MiniBatch>(problem_, batches_,
                                        std::make_shared<const SampledBatch>(batches_->largest()));
   }
@@ -292,8 +294,8 @@ class MiniBatch final : public Strategy {
     BatchSizes sizes;
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
-    if (!batches_->cooperative() && !batches_->learns_features() && !by_relation(problem_.model))
-      sizes.host_bytes.emplace();
+    if (!batches_->cooperative() && !batches_->learns_features())
+      sizes.host_bytes = BatchSizes::Size{};
     const auto count = [](BatchSizes::Size& size, std::int64_t number) {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
@@ -330,7 +332,8 @@ class MiniBatch final : public Strategy {
     const SampledBatches::Bounds bounds = batches_->bounds();
     const SampledBatch largest = batches_->largest();
     if (sizes.host_bytes)
-      sizes.host_bytes->bound = host_bytes(largest, edges_of(problem_.model, largest));
+      sizes.host_bytes->bound =
+          host_bytes(largest, largest_edges_of(problem_.model, *batches_, largest));
     for (std::size_t l = 0; l <= layers; ++l) sizes.vertices[l].bound = bounds.vertices[l];
     for (std::size_t l = 0; l < layers; ++l) sizes.edges[l].bound = bounds.edges[l];
     return sizes;
@@ -421,6 +424,15 @@ void require_sound_mini_batch(const Settings& file) {
     throw ConfigError("strategy.fanouts",
                       "goes with strategy.sampler neighbour or labor: the others take every "
                       "neighbour that they have; leave it out");
+  if (policy == CachePolicy::vip && file.is("strategy.fanouts_per", "relation"))
+    throw ConfigError("strategy.cache.policy",
+                      "\"vip\" computes how likely rows are where fanouts count all relations "
+                      "together: use \"presampled\" or \"degree\", or set strategy.fanouts_per to "
+                      "\"vertex\"");
+  if (file.has("strategy.fanouts_of") && !file.is("strategy.fanouts_per", "relation"))
+    throw ConfigError("strategy.fanouts_of",
+                      "names relations, but fanouts count all of them together: set "
+                      "strategy.fanouts_per to \"relation\", or leave it out");
   if (!draws_fanouts(sampler) && file.is("strategy.fanouts_per", "relation"))
     throw ConfigError(
         "strategy.fanouts_per",
@@ -495,6 +507,8 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
   settings.cache.bytes = file.bytes("strategy.cache.bytes").value_or(0);
   settings.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   settings.fanouts_by_relation = file.is("strategy.fanouts_per", "relation");
+  if (auto of_relations = file.integers_by_name("strategy.fanouts_of"))
+    settings.fanouts_of = std::move(*of_relations);
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
   settings.learns_features = file.flag("strategy.learn_features").value_or(false);

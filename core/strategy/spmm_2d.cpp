@@ -160,13 +160,13 @@ class Spmm2dProducts final : public RowsProducts {
   }
 
   /// Rows j of dw, from this rank's rows of x and dy: dw[columns j of x, columns k of y] = xᵀ·dy_k.
-  void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) override {
+  void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw, bool adds) override {
     const auto [first, count] = columns(dw.rows());
-    rt_.submit(Lane::compute, Fill{dw, 0});
+    if (!adds) rt_.submit(Lane::compute, Fill{dw, 0});
     along_row(dy, dw.cols(), [&](const Tensor& dyk, const Columns& k) {
       if (k.count == 0 || count == 0) return;
       const Tensor part = dw.rows_at(first, count).cols_at(k.first, k.count);
-      rt_.submit(Lane::compute, Gemm{x, dyk, part, true, false, 0});
+      rt_.submit(Lane::compute, Gemm{x, dyk, part, true, false, adds ? 1.0F : 0.0F});
     });
   }
 

@@ -151,6 +151,7 @@ def main():
                        check=True, stdout=subprocess.DEVNULL)
         draw_split(folder)
         peer = Peer(arguments, folder)
+        peer.epoch()  # not counted: it makes the forms of the graph that it needs
         told = {"orrery": [], "peer": [], "peer_sampling": []}
         for _ in range(arguments.rounds):
             told["orrery"].append(orrery(arguments, folder, scratch))

@@ -85,7 +85,7 @@ void sample(benchmark::State& state, const Input& input, NeighbourRule rule) {
 
 void sample_relations(benchmark::State& state, const Input& input, bool by_relation) {
   NeighbourSampling sampling{by_relation ? std::vector{3, 2, 1} : std::vector{15, 10, 5}};
-  sampling.by_relation = by_relation;
+  if (by_relation) sampling.by_relation.assign(at(input.relations->relations), sampling.fanouts);
   const NeighbourSampler sampler(*input.relations, sampling);
   sample(state, input, sampler, [&](MessageFlow& flow) { order_by_type(flow, *input.relations); });
 }

@@ -453,6 +453,8 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
   if (c.contains("file")) {
     e.cluster = cluster_of(c, folder, clusters);
     if (c.contains("link_factors")) scale_links(*e.cluster, c["link_factors"]);
+    if (c.contains("host_bytes"))
+      e.cluster->host.memory_bytes = bytes_at(c, "host_bytes", "cluster.host_bytes");
     e.devices = deal_ranks(*e.cluster, c);
     e.device_bytes = memory_of_a_rank(*e.cluster, e.devices);
     e.host_per_server = c["hosts"] == "per_server";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/strategy/config/settings.hpp"
@@ -35,6 +36,12 @@ class JsonSettings final : public Settings {
   }
   std::optional<std::vector<std::string>> texts(std::string_view path) const override {
     return list<std::string>(path, [](const auto& element) { return element.is_string(); });
+  }
+  std::optional<std::map<std::string, std::vector<int>>> integers_by_name(
+      std::string_view path) const override {
+    const auto* value = find(path);
+    if (value == nullptr || !value->is_object()) return std::nullopt;
+    return value->get<std::map<std::string, std::vector<int>>>();
   }
   std::optional<std::int64_t> bytes(std::string_view path) const override {
     const auto* value = find(path);

@@ -185,9 +185,12 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
-  if (by_relation(problem.model) && problem.data && problem.data->typed) {
-    problem.model.relations = problem.data->typed->texts();
-    problem.model.types = problem.data->typed->type_names();
+  const TypedGraph* typed = nullptr;
+  if (data.stored && data.stored->typed()) typed = &*data.stored->typed();
+  if (data.data && data.data->typed) typed = data.data->typed.get();
+  if (by_relation(problem.model) && typed != nullptr) {
+    problem.model.relations = typed->texts();
+    problem.model.types = typed->type_names();
   }
   problem.train = experiment.train;
   problem.strategy = experiment.strategy;

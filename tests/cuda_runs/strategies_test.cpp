@@ -106,9 +106,7 @@ TEST(TypedOnGpu, LearnsTheSame) {
           MiniBatchSettings settings{
               .batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = true, .learned_types = {"b"}};
           settings.learns_features = model == std::string("rgcn");
-          strategy.type = "mini_batch";
-          strategy.first_layer = FirstLayer::recompute;
-          strategy.own = settings;
+          strategy = testing::batches_of(settings);
         }
         Problem problem = testing::typed_problem(data, ranks, strategy);
         problem.model.type = model_type(model);

@@ -71,17 +71,19 @@ void read_parts(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  const Dataset data = small_set();
-  const Partition cut = partition_graph(*data.graph, 2, PartitionOptions{}, data.split);
   std::vector<std::string> inputs;
-  for (int hops = 0; hops < 3; ++hops) {
+  const auto add = [&](const Dataset& data, int hops) {
+    const Partition cut = partition_graph(*data.graph, 2, PartitionOptions{}, data.split);
     const Scratch folder;
     write_parts(data, cut, {.method = "block", .hops = hops}, folder.path() / "parts");
     Files files = files_of(folder.path() / "parts");
     inputs.push_back(pack(files));
     files.emplace_back("seal", "");
     inputs.push_back(pack(files));
-  }
+  };
+  const Dataset data = small_set();
+  for (int hops = 0; hops < 3; ++hops) add(data, hops);
+  add(small_typed_set(), 1);
   return inputs;
 }
 

@@ -46,7 +46,6 @@ TEST(StackedRelations, HaveARowForEachVertexAndRelationIntoItsType) {
 
   EXPECT_EQ(stacked.rows.rows, 3 * kPapers);
   EXPECT_EQ(stacked.rows.cols, kVertices);
-  EXPECT_EQ(stacked.most_relations(), 3);
   for (Vertex v = 0; v < kPapers; ++v) {
     const auto [first, count] = stacked.rows_of(v);
     ASSERT_EQ(count, 3);
@@ -67,7 +66,9 @@ TEST(StackedRelations, AreDrawnFromWithEqualChances) {
   const StackedRelations stacked = stack(small_graph());
   constexpr int kDraws = 4000;
   for (const bool by_relation : {false, true}) {
-    const NeighbourSampler sampler(stacked, {.fanouts = {2}, .by_relation = by_relation});
+    NeighbourSampling sampling{.fanouts = {2}};
+    if (by_relation) sampling.by_relation.assign(3, sampling.fanouts);
+    const NeighbourSampler sampler(stacked, sampling);
     auto scratch = sampler.scratch(kPapers);
     std::vector<Vertex> seeds(kPapers);
     std::iota(seeds.begin(), seeds.end(), Vertex{0});
@@ -114,7 +115,7 @@ std::vector<std::tuple<Vertex, std::int64_t, Vertex>> edges_of(const MessageFlow
 
 TEST(StackedRelations, FlowsHaveTheSameEdgesInTheOrderOfTypes) {
   const StackedRelations stacked = stack(small_graph());
-  const NeighbourSampler sampler(stacked, {.fanouts = {2, 1, 3}, .by_relation = true});
+  const NeighbourSampler sampler(stacked, {.fanouts = {2, 1, 3}, .by_relation = {3, {2, 1, 3}}});
   auto scratch = sampler.scratch(kVertices);
   for (std::uint32_t draw = 0; draw < 50; ++draw) {
     const std::vector<Vertex> seeds{Vertex(draw % 18), 30, 18, 25, 23, 19};

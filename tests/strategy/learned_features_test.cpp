@@ -20,10 +20,12 @@
 namespace orrery {
 namespace {
 
+using testing::batches_of;
 using testing::execute;
 using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
+using testing::refusal;
 
 constexpr std::int64_t kVertices = 90, kWidth = 12;
 constexpr double kFeaturesRate = 0.05;
@@ -38,17 +40,9 @@ MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
   return settings;
 }
 
-StrategyConfig strategy_of(MiniBatchSettings settings) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
-  config.own = std::move(settings);
-  return config;
-}
-
 Problem problem_of(const std::shared_ptr<const Dataset>& data, int ranks,
                    MiniBatchSettings settings = learning(20, {4, 3})) {
-  Problem problem = make_problem(data, ranks, strategy_of(std::move(settings)));
+  Problem problem = make_problem(data, ranks, batches_of(std::move(settings)));
   problem.train.epochs = 3;
   return problem;
 }
@@ -95,7 +89,7 @@ TEST(LearnedFeatures, HaveTheLossesOfOneRankOnAnyNumberOfRanks) {
     given.model.dropout = 0.2;
     MiniBatchSettings not_learned = learning(20, {4, 3});
     not_learned.learns_features = false;
-    given.strategy = strategy_of(not_learned);
+    given.strategy = batches_of(not_learned);
     EXPECT_GT(std::abs(losses(execute(given, "cpu")).back() - want.back()), 2e-3)
         << "learning is not seen";
     for (const int ranks : {2, 3, 4}) {
@@ -115,7 +109,7 @@ TEST(LearnedFeatures, OfSomeTypesLeaveTheOthersAsTheyAre) {
   const auto with = [&](int ranks, std::vector<std::string> types, int epochs) {
     MiniBatchSettings settings = learning(1 << 20, {4, 3});
     settings.learned_types = std::move(types);
-    Problem p = testing::typed_problem(data, ranks, strategy_of(settings));
+    Problem p = testing::typed_problem(data, ranks, batches_of(settings));
     p.train.epochs = epochs;
     return p;
   };
@@ -142,14 +136,6 @@ TEST(LearnedFeatures, OfSomeTypesLeaveTheOthersAsTheyAre) {
     const auto got = losses(execute(with(ranks, {"b", "c"}, 4), "cpu"));
     for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]);
   }
-  const auto refusal = [](const Problem& problem) -> std::string {
-    try {
-      make_strategy(problem);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
-  };
   EXPECT_NE(refusal(with(1, {"bb"}, 1)).find("did you mean \"b\"?"), std::string::npos);
   MiniBatchSettings settings = learning(20, {4, 3});
   settings.learned_types = {"b"};
@@ -342,9 +328,9 @@ TEST(LearnedFeatures, FindClassesThatGivenFeaturesDoNotShow) {
 TEST(LearnedFeatures, AreNotKeptInACache) {
   Problem p = problem_of(some_data(), 2);
   MiniBatchSettings settings = learning(20, {4, 3});
-  EXPECT_NO_THROW(require_possible(strategy_of(settings), p.model));
+  EXPECT_NO_THROW(require_possible(batches_of(settings), p.model));
   settings.cache.bytes = 1000;
-  EXPECT_THROW(require_possible(strategy_of(settings), p.model), ConfigError);
+  EXPECT_THROW(require_possible(batches_of(settings), p.model), ConfigError);
 }
 
 }  // namespace

@@ -40,15 +40,11 @@ Problem link_problem(const std::shared_ptr<const Dataset>& data, int ranks,
 
 StrategyConfig batches_of_links(std::int64_t batch, std::vector<int> fanouts,
                                 SeedsFrom seeds = SeedsFrom::all) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
   MiniBatchSettings settings;
   settings.batch = batch;
   settings.fanouts = std::move(fanouts);
   settings.seeds = seeds;
-  config.own = settings;
-  return config;
+  return testing::batches_of(settings);
 }
 
 // ---- what is held out

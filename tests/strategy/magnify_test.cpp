@@ -3,12 +3,14 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 
 namespace orrery {
 namespace {
@@ -103,19 +105,38 @@ TEST(Magnify, MultipliesWorkAndVolumeOfAttention) {
   }
 }
 
-/// The copies of the data set written out, which the owners of their vertices own.
-Problem written_out(const Problem& small, Vertex times) {
-  const Dataset& once = *small.data;
-  auto data = std::make_shared<Dataset>();
+/// The edges of copies of a graph.
+EdgeList copied(const Csr& graph, Vertex times) {
   EdgeList edges;
-  edges.vertices = once.vertices() * times;
-  for (Vertex v = 0; v < once.vertices(); ++v)
-    for (const Vertex u : once.graph->row(v))
+  edges.vertices = graph.cols * times;
+  for (Vertex v = 0; v < graph.rows; ++v)
+    for (const Vertex u : graph.row(v))
       for (Vertex copy = 0; copy < times; ++copy) {
         edges.source.push_back(u * times + copy);
         edges.destination.push_back(v * times + copy);
       }
-  set_graph(*data, edges);
+  return edges;
+}
+
+TypedGraph copied(const TypedGraph& once, Vertex times) {
+  TypedGraph all = once;
+  for (VertexType& type : all.types) type = {type.name, type.first * times, type.count * times};
+  for (Relation& relation : all.relations) {
+    const EdgeList edges = copied(*relation.graph, times);
+    relation.graph =
+        std::make_shared<const Csr>(build_csr(edges.vertices, edges.source, edges.destination));
+  }
+  return all;
+}
+
+/// The copies of the data set written out, which the owners of their vertices own.
+Problem written_out(const Problem& small, Vertex times) {
+  const Dataset& once = *small.data;
+  auto data = std::make_shared<Dataset>();
+  if (once.typed)
+    set_typed_graph(*data, copied(*once.typed, times));
+  else
+    set_graph(*data, copied(*once.graph, times));
   data->symmetric = once.symmetric;
   data->labels.classes = once.labels.classes;
   Problem large = small;
@@ -126,46 +147,75 @@ Problem written_out(const Problem& small, Vertex times) {
       data->split.push_back(once.split[at(v)]);
       data->labels.values.push_back(once.labels.values[at(v)]);
     }
-  data->features = dense_features(
-      edges.vertices, once.features->width(),
-      std::vector<float>(at(edges.vertices * once.features->width()), 0.5F), "half", true);
+  const std::int64_t vertices = data->vertices();
+  data->features =
+      dense_features(vertices, once.features->width(),
+                     std::vector<float>(at(vertices * once.features->width()), 0.5F), "half", true);
   large.data = std::move(data);
   return large;
 }
 
-TEST(Magnify, BatchesAreDrawnAsInTheCopiesWrittenOut) {
-  for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::server, SeedsFrom::all}) {
-    Problem small = problem_of(1, "mini_batch");
-    small.partition = partition_graph(*small.data->graph, 4, {"random", "", testing::kSeed});
-    small.strategy.ranks_per_server = 2;
-    small.strategy.own = MiniBatchSettings{.batch = 20, .seeds = seeds, .fanouts = {4, 3}};
-    Problem counted = small;
-    auto magnified = std::make_shared<Dataset>(*small.data);
-    magnified->magnify = kTimes;
-    counted.data = magnified;
-    const Problem written = written_out(small, kTimes);
-    const SampledBatches a(counted), b(written);
-    ASSERT_EQ(a.steps(), b.steps());
-    for (int rank = 0; rank < 4; ++rank)
-      for (const int step : {0, a.steps() - 1}) {
-        const SampledBatch x = a.batch(rank, 1, step), y = b.batch(rank, 1, step);
-        EXPECT_EQ(*x.vertices, *y.vertices);
-        EXPECT_EQ(x.rows, y.rows);
-        EXPECT_EQ(x.edges, y.edges);
-        EXPECT_EQ(*x.layers[0].forward.values, *y.layers[0].forward.values);
-        EXPECT_EQ(*x.features.pulled.numbers, *y.features.pulled.numbers);
-        EXPECT_EQ(*x.features.pulled.rows_per_owner, *y.features.pulled.rows_per_owner);
-        for (std::size_t i = 0; i < x.vertices->size(); ++i)
-          EXPECT_EQ((*x.data_rows)[i], (*x.vertices)[i] / kTimes);
+/// Batches of a magnified data set are those of the same data set written out.
+void expect_batches_of_copies(const Problem& small) {
+  Problem counted = small;
+  auto magnified = std::make_shared<Dataset>(*small.data);
+  magnified->magnify = kTimes;
+  counted.data = magnified;
+  const Problem written = written_out(small, kTimes);
+  const SampledBatches a(counted), b(written);
+  ASSERT_EQ(a.steps(), b.steps());
+  for (int rank = 0; rank < 4; ++rank)
+    for (const int step : {0, a.steps() - 1}) {
+      const SampledBatch x = a.batch(rank, 1, step), y = b.batch(rank, 1, step);
+      EXPECT_EQ(*x.vertices, *y.vertices);
+      EXPECT_EQ(x.rows, y.rows);
+      EXPECT_EQ(x.edges, y.edges);
+      EXPECT_EQ(x.layers[0].forward.csr(), y.layers[0].forward.csr());
+      const auto &of_x = x.layers[0].forward.values, &of_y = y.layers[0].forward.values;
+      ASSERT_EQ(of_x != nullptr, of_y != nullptr);
+      if (of_y) {
+        EXPECT_EQ(*of_x, *of_y);
       }
-    const auto once = record(counted), all = record(written);
-    const Placement placement = Placement::uniform(2, 2);
-    for (std::size_t rank = 0; rank < once.size(); ++rank) {
-      const Summary x = summarise(once[rank], placement), y = summarise(all[rank], placement);
-      EXPECT_EQ(x.epoch, y.epoch);
-      EXPECT_EQ(x.peak_by_class, y.peak_by_class);
+      EXPECT_EQ(*x.features.pulled.numbers, *y.features.pulled.numbers);
+      EXPECT_EQ(*x.features.pulled.rows_per_owner, *y.features.pulled.rows_per_owner);
+      for (std::size_t i = 0; i < x.vertices->size(); ++i)
+        EXPECT_EQ((*x.data_rows)[i], (*x.vertices)[i] / kTimes);
     }
+  const auto once = record(counted), all = record(written);
+  const Placement placement = Placement::uniform(2, 2);
+  for (std::size_t rank = 0; rank < once.size(); ++rank) {
+    const Summary x = summarise(once[rank], placement), y = summarise(all[rank], placement);
+    EXPECT_EQ(x.epoch, y.epoch);
+    EXPECT_EQ(x.peak_by_class, y.peak_by_class);
   }
+}
+
+/// Two servers of two ranks.
+Problem in_batches(Problem problem, MiniBatchSettings settings) {
+  problem.partition = partition_graph(*problem.data->graph, 4, {"random", "", testing::kSeed});
+  problem.strategy = testing::batches_of(std::move(settings));
+  problem.strategy.ranks_per_server = 2;
+  problem.train.epochs = 2;
+  problem.train.eval_every = 0;
+  return problem;
+}
+
+TEST(Magnify, BatchesAreDrawnAsInTheCopiesWrittenOut) {
+  for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::server, SeedsFrom::all})
+    expect_batches_of_copies(
+        in_batches(problem_of(1), {.batch = 20, .seeds = seeds, .fanouts = {4, 3}}));
+}
+
+TEST(Magnify, TypedBatchesAreDrawnAsInTheCopiesWrittenOut) {
+  const auto data = testing::typed_dataset(90, 600, 12, 4, true);
+  for (const char* model : {"rgcn", "rgat"})
+    for (const bool by_relation : {false, true}) {
+      Problem problem = testing::typed_problem(data, 4);
+      problem.model.type = model_type(model);
+      expect_batches_of_copies(
+          in_batches(std::move(problem),
+                     {.batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = by_relation}));
+    }
 }
 
 TEST(Magnify, OfBatchesIsRefusedWithoutSeedsWithACacheAndBeyondTheirNumbers) {

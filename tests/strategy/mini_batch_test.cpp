@@ -21,20 +21,13 @@
 namespace orrery {
 namespace {
 
+using testing::batches_of;
 using testing::DenseGcn;
 using testing::execute;
 using testing::losses;
 using testing::make_problem;
 using testing::Matrix;
 using testing::random_dataset;
-
-StrategyConfig batches_of(MiniBatchSettings settings) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
-  config.own = std::move(settings);
-  return config;
-}
 
 MiniBatchSettings sampled(std::int64_t batch, std::vector<int> fanouts) {
   MiniBatchSettings settings;

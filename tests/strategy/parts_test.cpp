@@ -1,4 +1,5 @@
 // Training from a folder of parts is training from the graph in memory.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,10 +7,12 @@
 #include <fstream>
 
 #include "core/base/error.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/write_parts.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 
 namespace orrery {
 namespace {
@@ -58,6 +61,27 @@ INSTANTIATE_TEST_SUITE_P(All, PartsOnDisk,
 class PartsFolderTest : public PartsOnDisk {};
 INSTANTIATE_TEST_SUITE_P(One, PartsFolderTest,
                          ::testing::Values(testing::all_strategies().front()));
+
+TEST_P(PartsFolderTest, OfATypedGraphHaveItsRelations) {
+  for (const bool symmetric : {true, false})
+    for (const char* model : {"rgcn", "rgat"}) {
+      Problem whole = testing::typed_problem(testing::typed_dataset(70, 500, 12, 4, symmetric), 3);
+      whole.model.type = model_type(model);
+      whole.model.self_by_type = true;
+      if (whole.model.type == model_type("rgat")) whole.model.attention_dropout = 0.3;
+      for (auto& owner : whole.partition.owner)  // an empty part
+        if (owner == 1) owner = 0;
+
+      const auto expected = losses(testing::execute(whole));
+      EXPECT_EQ(losses(testing::execute(stored(whole))), expected) << model;
+      EXPECT_EQ(losses(testing::execute(stored(whole, 2))), expected) << model;
+    }
+  Problem untyped = testing::typed_problem(random_dataset(70, 350, 12, 4, true), 3);
+  untyped.model.type = ModelType::sage;
+  Problem parts = stored(untyped);
+  parts.model.type = model_type("rgcn");
+  EXPECT_THAT(testing::refusal(parts), ::testing::HasSubstr("dataset.parts: have edges without"));
+}
 
 /// Replicas are in another order than in memory, so sums differ in rounding.
 TEST_P(PartsFolderTest, OfAnyNumberServeModelAveraging) {

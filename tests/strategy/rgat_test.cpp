@@ -17,10 +17,12 @@
 namespace orrery {
 namespace {
 
+using testing::batches_of;
 using testing::execute;
 using ::testing::HasSubstr;
 using testing::losses;
 using testing::Matrix;
+using testing::refusal;
 using testing::typed_dataset;
 
 /// Trained without dropout.
@@ -147,14 +149,6 @@ TEST(Rgat, LossesAreThoseOfOneRank) {
   }
 }
 
-StrategyConfig batches(const MiniBatchSettings& settings) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
-  config.own = settings;
-  return config;
-}
-
 TEST(Rgat, BatchesOfAllSeedsAndNeighboursAreTheWholeGraph) {
   const auto data = typed_dataset(60, 400, 9, 3, true);
   const MiniBatchSettings settings{.batch = 1 << 20, .sampler = BatchSampler::all};
@@ -162,7 +156,7 @@ TEST(Rgat, BatchesOfAllSeedsAndNeighboursAreTheWholeGraph) {
   alone.model.attention_dropout = 0.3;
   const auto want = losses(execute(alone));
   for (const int ranks : {1, 2, 3}) {
-    Problem p = attention(data, ranks, batches(settings));
+    Problem p = attention(data, ranks, batches_of(settings));
     p.model.attention_dropout = 0.3;
 
     const auto got = losses(execute(p, "cpu"));
@@ -177,7 +171,7 @@ TEST(Rgat, BatchesOfDrawnNeighboursDoNotDependOnRanks) {
   const MiniBatchSettings settings{
       .batch = 12, .seeds = SeedsFrom::all, .fanouts = {3, 2}, .fanouts_by_relation = true};
   const auto on = [&](int ranks) {
-    Problem p = attention(data, ranks, batches(settings));
+    Problem p = attention(data, ranks, batches_of(settings));
     p.model.self_by_type = true;
     p.model.dropout = 0.2;
     return losses(execute(p));
@@ -194,7 +188,7 @@ TEST(Rgat, BatchesOfDrawnNeighboursDoNotDependOnRanks) {
 TEST(Rgat, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
   const auto data = typed_dataset(60, 400, 12, 4, true);
   const MiniBatchSettings settings{.batch = 8, .fanouts = {3, 3}};
-  for (const StrategyConfig& strategy : {StrategyConfig{}, batches(settings)}) {
+  for (const StrategyConfig& strategy : {StrategyConfig{}, batches_of(settings)}) {
     Problem p = attention(data, 2, strategy);
     p.train.epochs = 2;
 
@@ -212,19 +206,13 @@ TEST(Rgat, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
 
 TEST(Rgat, IsRefusedWhereItCannotBeHonoured) {
   const auto data = typed_dataset(40, 200, 8, 3, true);
-  const auto refusal = [](const Problem& problem) -> std::string {
-    try {
-      make_strategy(problem);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
-  };
   Problem magnified = attention(data, 2), uneven = magnified;
   auto many = std::make_shared<Dataset>(*data);
   many->magnify = 3;
   magnified.data = many;
-  EXPECT_THAT(refusal(magnified), HasSubstr("dataset.magnify"));
+  EXPECT_THAT(refusal(magnified),
+              HasSubstr("dataset.magnify: model.type rgat weighs edges, which copies of a vertex "
+                        "have only in batches"));
   uneven.model.heads = 3;
   EXPECT_THROW(require_sound(uneven.model), ConfigError);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/sample/links/held_out_links.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/train/link_scores.hpp"
@@ -37,9 +38,7 @@ Problem link_problem(const std::shared_ptr<const Dataset>& data, int ranks,
   auto [trained, links] = hold_out_links(*data, config, testing::kSeed);
   Problem problem =
       testing::typed_problem(std::make_shared<const Dataset>(std::move(trained)), ranks, strategy);
-  problem.model.type = {model == "rgcn"   ? std::string_view("rgcn")
-                        : model == "rgat" ? std::string_view("rgat")
-                                          : std::string_view("sage")};
+  problem.model.type = model_type(model);
   problem.model.heads = 4;
   if (model == "sage") problem.model.relations = problem.model.types = {};
   problem.links = std::move(links);
@@ -49,16 +48,12 @@ Problem link_problem(const std::shared_ptr<const Dataset>& data, int ranks,
 
 StrategyConfig batches(std::int64_t batch, std::vector<int> fanouts,
                        SeedsFrom seeds = SeedsFrom::all) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
   MiniBatchSettings settings;
   settings.batch = batch;
   settings.fanouts = std::move(fanouts);
   settings.fanouts_by_relation = true;
   settings.seeds = seeds;
-  config.own = settings;
-  return config;
+  return testing::batches_of(settings);
 }
 
 TEST(TypedLinks, AreHeldOutOfTheirRelationAndItsReverse) {

@@ -24,11 +24,13 @@ namespace orrery {
 namespace {
 
 using ::testing::AllOf;
+using testing::batches_of;
 using testing::execute;
 using testing::features_of;
 using ::testing::HasSubstr;
 using testing::losses;
 using testing::Matrix;
+using testing::refusal;
 using testing::run_forward;
 using testing::Taken;
 using testing::typed_dataset;
@@ -290,15 +292,6 @@ TEST(Rgcn, OfAMagnifiedGraphHasAsManyTimesTheRowsThatTravel) {
   }
 }
 
-std::string refusal(const Problem& problem) {
-  try {
-    make_strategy(problem);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Rgcn, IsRefusedByNameWhereNothingWorksByRelation) {
   const auto data = typed_dataset(40, 200, 8, 3, true);
   for (const auto& strategy : testing::all_strategies()) {
@@ -341,21 +334,17 @@ TEST(Rgcn, IsRefusedOnDataWithoutRelations) {
 
 // ---- batches
 
-StrategyConfig batches(const MiniBatchSettings& settings) {
-  StrategyConfig config;
-  config.type = "mini_batch";
-  config.first_layer = FirstLayer::recompute;
-  config.own = settings;
-  return config;
-}
-
 TEST(RgcnInBatches, TakesTheMeanOfDrawnNeighboursByRelation) {
   const auto data = typed_dataset(60, 900, 4, 2, true);
   const TypedGraph& typed = *data->typed;
+  // A relation may have fanouts of its own.
+  const std::map<std::string, std::vector<int>> few{{"b.writes.a", {1, 0}}};
+  const std::string all_of = "a.rev_writes.b";
   for (const bool by_relation : {false, true}) {
-    const MiniBatchSettings settings{
-        .batch = 9, .fanouts = {3, 2}, .fanouts_by_relation = by_relation};
-    const Problem p = typed_problem(data, 1, batches(settings));
+    MiniBatchSettings settings{.batch = 9, .fanouts = {3, 2}, .fanouts_by_relation = by_relation};
+    if (by_relation) settings.fanouts_of = few;
+    if (by_relation) settings.fanouts_of[all_of] = {kAllNeighbours, kAllNeighbours};
+    const Problem p = typed_problem(data, 1, batches_of(settings));
     const SampledBatches sampled(p);
     const SampledBatch batch = sampled.batch(0, 1, 0);
     const std::vector<Vertex>& vertices = *batch.vertices;
@@ -380,8 +369,12 @@ TEST(RgcnInBatches, TakesTheMeanOfDrawnNeighboursByRelation) {
             EXPECT_EQ(std::ssize(from), matrix.csr().degree(r)) << "a neighbour came twice";
             EXPECT_TRUE(std::ranges::includes(all, from));
             if (by_relation) {
-              EXPECT_EQ(std::ssize(from),
-                        std::min<std::int64_t>(settings.fanouts[at(2 - l)], std::ssize(all)));
+              const std::string name = typed.relations[k].text();
+              const auto own = settings.fanouts_of.find(name);
+              const auto& fanouts =
+                  own == settings.fanouts_of.end() ? settings.fanouts : own->second;
+              const std::int64_t most = name == all_of ? std::ssize(all) : fanouts[at(2 - l)];
+              EXPECT_EQ(std::ssize(from), std::min<std::int64_t>(most, std::ssize(all))) << name;
             }
             for (const float value : matrix.row_values(r))
               EXPECT_FLOAT_EQ(value, 1 / static_cast<float>(from.size()));
@@ -415,7 +408,7 @@ TEST(RgcnInBatches, OfAllNeighboursAndAllSeedsIsThatOfTheWholeGraph) {
     alone.model.self_by_type = bases == 0;
     const auto want = losses(execute(alone));
     for (const int ranks : {1, 2, 3, 4}) {
-      Problem p = typed_problem(data, ranks, batches(settings), 2, 8, bases);
+      Problem p = typed_problem(data, ranks, batches_of(settings), 2, 8, bases);
       p.model.self_by_type = bases == 0;
 
       const auto got = losses(execute(p, "cpu"));
@@ -433,7 +426,7 @@ TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
         .batch = 12, .seeds = SeedsFrom::all, .sampler = sampler, .fanouts = {4, 3}};
     settings.fanouts_by_relation = sampler == BatchSampler::neighbour;
     const auto on = [&](int ranks) {
-      Problem p = typed_problem(data, ranks, batches(settings));
+      Problem p = typed_problem(data, ranks, batches_of(settings));
       p.model.self_by_type = true;
       p.model.dropout = 0.2;
       return losses(execute(p));
@@ -449,7 +442,7 @@ TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
 
 TEST(RgcnInBatches, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
   MiniBatchSettings settings{.batch = 8, .fanouts = {3, 3}};
-  Problem p = typed_problem(typed_dataset(60, 400, 12, 4, true), 2, batches(settings));
+  Problem p = typed_problem(typed_dataset(60, 400, 12, 4, true), 2, batches_of(settings));
   p.train.epochs = 2;
 
   const Outcome real = execute(p);
@@ -465,17 +458,70 @@ TEST(RgcnInBatches, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
 
 TEST(RgcnInBatches, RefusesSettingsThatKnowNoRelations) {
   const auto data = typed_dataset(60, 400, 9, 3, true);
-  const auto refused = [&](const MiniBatchSettings& settings, std::int64_t magnify = 1) {
-    auto copies = std::make_shared<Dataset>(*data);
-    copies->magnify = magnify;
-    return refusal(typed_problem(copies, 2, batches(settings)));
+  const auto refused = [&](const MiniBatchSettings& settings) {
+    return refusal(typed_problem(data, 2, batches_of(settings)));
   };
   EXPECT_THAT(refused({.fanouts = {3, 3}, .replace = true}),
               HasSubstr("strategy.replace: rgcn takes the mean of neighbours by relation"));
   EXPECT_THAT(refused({.sampler = BatchSampler::saint_node}), HasSubstr("strategy.sampler"));
   EXPECT_THAT(refused({.fanouts = {3, 3}, .cooperative = true}),
               HasSubstr("strategy.cooperative: does not go with model.type rgcn"));
-  EXPECT_THAT(refused({.fanouts = {3, 3}}, 3), HasSubstr("dataset.magnify"));
+  const auto with = [](const std::string& relation, std::vector<int> fanouts) {
+    return MiniBatchSettings{
+        .fanouts = {3, 3}, .fanouts_by_relation = true, .fanouts_of = {{relation, fanouts}}};
+  };
+  EXPECT_THAT(refused(with("b.write.a", {1, 1})),
+              HasSubstr("strategy.fanouts_of: has the unknown relation \"b.write.a\"; did you mean "
+                        "\"b.writes.a\"?"));
+  EXPECT_THAT(refused(with("b.writes.a", {1})),
+              HasSubstr("strategy.fanouts_of: \"b.writes.a\" has 1 numbers, expected one for each "
+                        "of the 2 layers"));
+}
+
+/// Bounds hold for every drawn batch, of single sizes and of the device's memory.
+TEST(TypedBatches, AreWithinTheBoundsThatAreToldBefore) {
+  const auto data = typed_dataset(200, 3000, 12, 4, true);
+  for (const char* model : {"rgcn", "rgat"})
+    for (const bool by_relation : {false, true}) {
+      MiniBatchSettings settings{.batch = 6, .fanouts = {2, 2}, .fanouts_by_relation = by_relation};
+      if (by_relation) settings.fanouts_of = {{"b.reads.a", {4, 1}}, {"a.finds.c", {0, 3}}};
+      Problem p = typed_problem(data, 2, batches_of(settings));
+      p.model.type = model_type(model);
+      p.model.self_by_type = true;
+      p.train.epochs = 1;
+      p.train.eval_every = 0;
+      const SampledBatches batches(p);
+      for (int layer = 1; layer <= 2; ++layer) {
+        const auto most = batches.relation_bounds(layer);
+        for (int rank = 0; rank < 2; ++rank)
+          for (int step = 0; step < batches.steps(); ++step) {
+            const SampledBatch batch = batches.batch(rank, 0, step);
+            const RelationStructure drawn =
+                make_relations(*batches.relations(), batch.layers[at(layer) - 1].forward.csr(),
+                               batch.rows[at(layer)], *batch.vertices);
+            for (std::size_t r = 0; r < drawn.relations.size(); ++r)
+              EXPECT_LE(drawn.relations[r].matrix.nnz(), most.edges[r]);
+            for (std::size_t t = 0; t < drawn.types.size(); ++t) {
+              std::int64_t rows = 0;
+              for (const Products::Rows& run : drawn.types[t]) rows += run.count;
+              EXPECT_LE(rows, most.rows[t]);
+            }
+          }
+      }
+      const auto strategy = make_strategy(p);
+      const auto largest = strategy->with_largest_batches();
+      ASSERT_NE(largest, nullptr);
+      const auto real = record_training(*strategy, p, 1, {});
+      const auto bound = record_training(*largest, p, 1, {});
+      EXPECT_NO_THROW(check(bound));
+      for (std::size_t rank = 0; rank < real.size(); ++rank) {
+        EXPECT_LE(real[rank].peak_bytes[0], bound[rank].peak_bytes[0]) << model;
+        EXPECT_LE(bound[rank].peak_bytes[0], 4 * real[rank].peak_bytes[0]) << model;
+      }
+      const auto sizes = strategy->batch_sizes();
+      ASSERT_TRUE(sizes->host_bytes.has_value());
+      EXPECT_LE(sizes->host_bytes->most, sizes->host_bytes->bound);
+    }
 }
 
 // ---- what relations tell

@@ -55,6 +55,14 @@ struct NamedStrategy {
   StrategyConfig config;
 };
 
+inline StrategyConfig batches_of(MiniBatchSettings settings) {
+  StrategyConfig config;
+  config.type = "mini_batch";
+  config.first_layer = FirstLayer::recompute;
+  config.own = std::move(settings);
+  return config;
+}
+
 /// Every strategy in each of its variants that trains what one rank would. (Parts average gradients
 /// of the whole graph where they hold all that their vertices depend on.)
 inline std::vector<NamedStrategy> all_strategies() {
@@ -79,10 +87,8 @@ inline std::vector<NamedStrategy> all_strategies() {
   singles.ranks_per_server = 1;
   singles.depth = 2;
   singles.split = ServerSplit::random;
-  StrategyConfig batches;  // the seeds are all training vertices, with all their neighbours
-  batches.type = "mini_batch";
-  batches.own = MiniBatchSettings{.batch = 1 << 20, .sampler = BatchSampler::all};
-  batches.first_layer = FirstLayer::recompute;
+  // The seeds are all training vertices, with all their neighbours.
+  const StrategyConfig batches = batches_of({.batch = 1 << 20, .sampler = BatchSampler::all});
   return {{"FullGraph", full},
           {"Spmm1dRow", row},
           {"Spmm1dColumn", column},
@@ -94,6 +100,16 @@ inline std::vector<NamedStrategy> all_strategies() {
           {"PreloadingOneLayer", one_layer},
           {"PreloadingTwoLayersOnSingleRanks", singles},
           {"BatchOfAllNeighbours", batches}};
+}
+
+/// Why no strategy is made for a problem; empty: one is.
+inline std::string refusal(const Problem& problem) {
+  try {
+    make_strategy(problem);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 /// Local models, whose losses are their own: a part a rank, and several parts a rank (`workers` of

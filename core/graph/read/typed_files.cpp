@@ -29,7 +29,7 @@ void require_name(const MetaFile& meta, const std::string& key, const std::strin
     meta.fail(key, fmt::format("\"{}\" is no name: {}", one_line(name), kNameRule));
 }
 
-std::vector<VertexType> read_types(const MetaFile& meta, std::int64_t vertices) {
+std::vector<VertexType> read_vertex_types(const MetaFile& meta, std::int64_t vertices) {
   const auto names = meta.get<std::vector<std::string>>("vertex_types");
   const auto counts = meta.counts("vertex_type_counts");
   if (counts.size() != names.size())
@@ -139,26 +139,34 @@ std::vector<Ends> read_edges(const fs::path& folder, const MetaFile& meta, const
 
 }  // namespace
 
-std::optional<TypedGraph> read_typed_graph(const fs::path& folder, const MetaFile& meta,
-                                           std::int64_t vertices, std::int64_t& merged) {
+std::optional<TypedGraph> read_types(const MetaFile& meta, std::int64_t vertices) {
   if (!meta.has("vertex_types")) {
     for (const char* key : {"vertex_type_counts", "relations"})
       if (meta.has(key)) meta.fail(key, "needs \"vertex_types\", which is missing");
+    return std::nullopt;
+  }
+  TypedGraph typed;
+  typed.types = read_vertex_types(meta, vertices);
+  typed.relations = read_relations(meta, typed.types);
+  return typed;
+}
+
+std::optional<TypedGraph> read_typed_graph(const fs::path& folder, const MetaFile& meta,
+                                           std::int64_t vertices, std::int64_t& merged) {
+  std::optional<TypedGraph> typed = read_types(meta, vertices);
+  if (!typed) {
     if (fs::exists(folder / kFile))
       meta.fail("vertex_types",
                 fmt::format("expected the types that {} goes with, found none", kFile));
     return std::nullopt;
   }
-  TypedGraph typed;
-  typed.types = read_types(meta, vertices);
-  typed.relations = read_relations(meta, typed.types);
-  require_plausible(folder, meta, typed.relations.size(), vertices);
-  auto edges = read_edges(folder, meta, typed, vertices);
+  require_plausible(folder, meta, typed->relations.size(), vertices);
+  auto edges = read_edges(folder, meta, *typed, vertices);
   for (std::size_t r = 0; r < edges.size(); ++r) {
     auto graph =
         std::make_shared<const Csr>(build_csr(vertices, edges[r].source, edges[r].destination));
     merged += std::ssize(edges[r].source) - graph->nnz();
-    typed.relations[r].graph = std::move(graph);
+    typed->relations[r].graph = std::move(graph);
     edges[r] = {};
   }
   return typed;
@@ -185,7 +193,6 @@ void write_typed_edges(const TypedGraph& typed, const fs::path& folder) {
 }
 
 void add_types(nlohmann::ordered_json& meta, const TypedGraph& typed) {
-  meta["num_edges"] = typed.edges();
   for (const VertexType& type : typed.types) {
     meta["vertex_types"].push_back(type.name);
     meta["vertex_type_counts"].push_back(type.count);

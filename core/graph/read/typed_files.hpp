@@ -24,11 +24,16 @@ std::optional<TypedGraph> read_typed_graph(const std::filesystem::path& folder,
                                            const MetaFile& meta, std::int64_t vertices,
                                            std::int64_t& merged);
 
+/// The types and relations of a meta.json, without edges; nothing if it names no types.
+///
+/// Errors    DataError as above
+std::optional<TypedGraph> read_types(const MetaFile& meta, std::int64_t vertices);
+
 /// Writes edges.npy and edge_relations.npy: relation by relation, each in the order (source,
 /// destination).
 void write_typed_edges(const TypedGraph& typed, const std::filesystem::path& folder);
 
-/// Adds to meta.json what read_typed_graph() reads.
+/// Adds to meta.json what read_types() reads.
 void add_types(nlohmann::ordered_json& meta, const TypedGraph& typed);
 
 }  // namespace orrery

@@ -61,7 +61,10 @@ Json meta_data(const Dataset& dataset, const Json& feature_storage) {
     meta["label_counts"] = s.label_counts;
     meta["unlabelled_nodes"] = s.unlabelled;
   }
-  if (dataset.typed) add_types(meta, *dataset.typed);
+  if (dataset.typed) {
+    meta["num_edges"] = dataset.typed->edges();
+    add_types(meta, *dataset.typed);
+  }
   meta["connected_components"] = s.components;
   meta["largest_component"] = s.largest_component;
   meta["isolated_nodes"] = s.isolated;

@@ -17,14 +17,6 @@ std::int64_t rows_count(const std::vector<Products::Rows>& runs) {
   return count;
 }
 
-void add_weight_gradient(LayerContext& context, const Tensor& x, const Tensor& dy, const Tensor& dw,
-                         bool is_first) {
-  if (is_first)
-    context.products->weight_gradient(x, dy, dw);
-  else
-    context.rt.submit(Lane::compute, Gemm{x, dy, dw, true, false, 1});
-}
-
 OwnWeights::OwnWeights(LayerContext& context, std::int64_t in, std::int64_t out, bool decays)
     : c_(context) {
   const auto add = [&](const std::string& name) {
@@ -55,8 +47,8 @@ void OwnWeights::forward(int layer, const Tensor& x, const Tensor& y) const {
 
 void OwnWeights::set_gradients(int layer, const Tensor& x, const Tensor& dy) const {
   for_each(layer, [&](int weight, const Products::Rows& rows, bool is_first) {
-    add_weight_gradient(c_, part(x, rows), part(dy, rows), c_.parameters.gradient(weight),
-                        is_first);
+    c_.products->weight_gradient(part(x, rows), part(dy, rows), c_.parameters.gradient(weight),
+                                 !is_first);
   });
 }
 

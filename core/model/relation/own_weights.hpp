@@ -10,10 +10,6 @@ namespace orrery {
 /// Number of rows of all runs.
 std::int64_t rows_count(const std::vector<Products::Rows>& runs);
 
-/// dw ← xᵀ·dy, or adds it to dw: this rank's part of the sum over ranks.
-void add_weight_gradient(LayerContext& context, const Tensor& x, const Tensor& dy, const Tensor& dw,
-                         bool is_first);
-
 /// One matrix for all vertices, or one for those of each type (ModelConfig::self_by_type).
 ///
 /// Placement x, y: rows of this rank; weights: on every rank
@@ -25,8 +21,13 @@ class OwnWeights {
   ///
   /// Shapes    x [inputs(layer), in] · y [rows(layer), out], of the first rows of x
   void forward(int layer, const Tensor& x, const Tensor& y) const;
+  /// The weights' gradients ← this rank's part of the sum over ranks.
+  ///
+  /// Shapes    x as in forward() · dy [rows(layer), out]
   void set_gradients(int layer, const Tensor& x, const Tensor& dy) const;
   /// dx += dy·W_0ᵀ, in its first rows.
+  ///
+  /// Shapes    dy [rows(layer), out] · dx [inputs(layer), in]
   void backward(int layer, const Tensor& dy, const Tensor& dx) const;
 
  private:

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -19,6 +18,8 @@
 
 namespace orrery {
 namespace {
+
+using Runs = std::vector<Products::Rows>;
 
 /// The edges of one relation as all there is: nothing travels.
 class RelationView final : public Products {
@@ -67,10 +68,10 @@ class RgatConvolution final : public Convolution {
 
   void allocate() override {
     std::int64_t most_sources = 0, most_rows = 0;
-    for_each_relation([&](Convolution& attention, int r, const Tensor& used) {
+    for_each_relation([&](Convolution& attention, const Runs& runs, const Tensor& used) {
       attention.allocate();
       most_sources = std::max(most_sources, used.rows());
-      most_rows = std::max(most_rows, count_of(r));
+      most_rows = std::max(most_rows, rows_count(runs));
     });
     const auto fit = [&](Buffer& buffer, Shape shape, std::string_view what) {
       make_fit(c_.rt, buffer, shape, fmt::format("activations/{} of layer {}", what, layer_));
@@ -90,7 +91,7 @@ class RgatConvolution final : public Convolution {
 
   EdgeScratch edge_scratch() const override {
     EdgeScratch most;
-    for_each_relation([&](Convolution& attention, int, const Tensor&) {
+    for_each_relation([&](Convolution& attention, const Runs&, const Tensor&) {
       const EdgeScratch wanted = attention.edge_scratch();
       most = {std::max(most.buffers, wanted.buffers), std::max(most.elements, wanted.elements)};
     });
@@ -106,10 +107,10 @@ class RgatConvolution final : public Convolution {
     if (!has_all_sources()) submit(Copy{x, all_.view(sources(), in_).rows_at(0, rows_in())});
     const Tensor z = rows_of_sources(x);
     c_.products->bring_sources(layer_, z, [&] { self_.forward(layer_, x, y); });
-    for_each_relation([&](Convolution& attention, int r, const Tensor& used) {
-      const Tensor of_relation = result_.view(count_of(r), out_);
+    for_each_relation([&](Convolution& attention, const Runs& runs, const Tensor& used) {
+      const Tensor of_relation = result_.view(rows_count(runs), out_);
       attention.forward(gathered(z, used), of_relation);
-      for_each_run(r, of_relation, y, [&](const Tensor& part, const Tensor& rows) {
+      for_each_run(runs, of_relation, y, [&](const Tensor& part, const Tensor& rows) {
         submit(Copy{part, rows, 1, true});
       });
     });
@@ -122,9 +123,9 @@ class RgatConvolution final : public Convolution {
       dz = has_all_sources() ? *dx : all_gradient_.view(sources(), in_);
       submit(Fill{*dz, 0});
     }
-    for_each_relation([&](Convolution& attention, int r, const Tensor& used) {
-      const Tensor of_relation = result_.view(count_of(r), out_);
-      for_each_run(r, of_relation, dy, [&](const Tensor& part, const Tensor& rows) {
+    for_each_relation([&](Convolution& attention, const Runs& runs, const Tensor& used) {
+      const Tensor of_relation = result_.view(rows_count(runs), out_);
+      for_each_run(runs, of_relation, dy, [&](const Tensor& part, const Tensor& rows) {
         submit(Copy{rows, part});
       });
       std::optional<Tensor> dused;
@@ -145,15 +146,12 @@ class RgatConvolution final : public Convolution {
   Tensor rows_of_sources(const Tensor& x) const {
     return has_all_sources() ? x : all_.view(sources(), in_);
   }
-  /// Rows that a relation leads to.
-  std::int64_t count_of(int relation) const {
-    return rows_count(whole().rows_of_relation(layer_, relation));
-  }
-  /// f(its part of the rows that a relation leads to, one after the other; the same rows of y), by run.
+  /// f(a run's part of the rows that a relation leads to, one after the other; the same rows of y).
   template <class F>
-  void for_each_run(int relation, const Tensor& of_relation, const Tensor& y, const F& f) const {
+  static void for_each_run(const Runs& runs, const Tensor& of_relation, const Tensor& y,
+                           const F& f) {
     std::int64_t done = 0;
-    for (const Products::Rows& run : whole().rows_of_relation(layer_, relation)) {
+    for (const Products::Rows& run : runs) {
       f(of_relation.rows_at(done, run.count), y.rows_at(run.first, run.count));
       done += run.count;
     }
@@ -168,23 +166,22 @@ class RgatConvolution final : public Convolution {
     c_.rt.submit(Lane::compute, op);
   }
 
-  /// The products of all relations, also while one has the model's attention.
-  const Products& whole() const { return whole_ != nullptr ? *whole_ : *c_.products; }
-  /// f(attention, its relation, numbers of its sources), with the products of that relation alone.
+  /// f(attention, the rows that its relation leads to, numbers of its sources), with the products of that
+  /// relation alone.
   template <class F>
   void for_each_relation(const F& f) const {
-    whole_ = c_.products;
+    Products* const whole = c_.products;
     for (std::size_t r = 0; r < relations_.size(); ++r) {
-      RelationView view(c_.rt, *whole_, layer_, static_cast<int>(r));
+      const int relation = static_cast<int>(r);
+      RelationView view(c_.rt, *whole, layer_, relation);
       c_.products = &view;
-      f(*relations_[r], static_cast<int>(r), view.sources());
+      f(*relations_[r], whole->rows_of_relation(layer_, relation), view.sources());
     }
-    c_.products = std::exchange(whole_, nullptr);
+    c_.products = whole;
   }
 
   OwnWeights self_;
   std::vector<std::unique_ptr<Convolution>> relations_;
-  mutable Products* whole_ = nullptr;  ///< set while a relation is worked on
   Buffer used_, result_, all_, used_gradient_, all_gradient_;
 };
 

@@ -97,7 +97,7 @@ class RgcnConvolution final : public Convolution {
     Products& p = *c_.products;
     for_each_relation([&](int r, const Tensor& mean) {
       for_each_product(r, mean, dy, [&](int k, bool first, const Tensor& from, const Tensor& to) {
-        add_weight_gradient(c_, from, to, gradient(r, k), first);
+        p.weight_gradient(from, to, gradient(r, k), !first);
       });
     });
     if (bases_ >= 0) through_bases();

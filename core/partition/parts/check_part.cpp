@@ -162,6 +162,16 @@ void check_degrees(const StoredPart& part, int hops, const Complaint& complain) 
   }
 }
 
+/// Every edge of the part has a relation, and every relation's edges are among them.
+void check_relations(const StoredPart& part, const Complaint& complain) {
+  TypedGraph typed;
+  for (const Csr& graph : part.relations)
+    typed.relations.push_back({"", "", "", std::make_shared<const Csr>(graph)});
+  if (union_of(typed) != *part.local->graph)
+    complain("relations.npy", "",
+             "expected the edges of edges.npy, each with a relation, found others");
+}
+
 }  // namespace
 
 void check_part_files(const MetaFile& meta, const fs::path& folder, const PartitionedDataset& whole,
@@ -207,6 +217,7 @@ void check_part(const StoredPart& part, const fs::path& folder, const Partitione
   check_replicas(part, whole, number, complain);
   check_rows(part, whole, folder.parent_path(), complain);
   check_degrees(part, whole.hops(), complain);
+  if (whole.typed()) check_relations(part, complain);
 }
 
 }  // namespace orrery

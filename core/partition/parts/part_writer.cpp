@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
@@ -21,19 +22,20 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBlock = 1 << 16;  ///< values per write
 
-/// Writes the array [2, count] of pairs; both rows grow at the same pace.
-class PairWriter {
+/// Writes an array of a few rows, column by column.
+template <std::size_t kRows>
+class ColumnWriter {
  public:
-  PairWriter(const fs::path& file, std::int64_t count) : file_(file) {
-    const std::string header = npy_header_bytes(npy_dtype<std::int32_t>(), {2, count});
+  ColumnWriter(const fs::path& file, std::int64_t columns) : file_(file) {
+    const std::string header = npy_header_bytes(npy_dtype<std::int32_t>(), {kRows, columns});
     file_.write(0, header.data(), header.size());
-    end_[0] = static_cast<std::int64_t>(header.size());
-    end_[1] = end_[0] + 4 * count;
-    for (auto& row : row_) row.reserve(kBlock);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      end_[r] = static_cast<std::int64_t>(header.size() + 4 * r * at(columns));
+      row_[r].reserve(kBlock);
+    }
   }
-  void add(Vertex first, Vertex second) {
-    row_[0].push_back(first);
-    row_[1].push_back(second);
+  void add(const std::array<std::int32_t, kRows>& column) {
+    for (std::size_t r = 0; r < kRows; ++r) row_[r].push_back(column[r]);
     if (row_[0].size() == kBlock) flush();
   }
   void close() {
@@ -43,15 +45,15 @@ class PairWriter {
 
  private:
   void flush() {
-    for (std::size_t r = 0; r < 2; ++r) {
+    for (std::size_t r = 0; r < kRows; ++r) {
       file_.write(end_[r], row_[r].data(), 4 * row_[r].size());
       end_[r] += 4 * std::ssize(row_[r]);
       row_[r].clear();
     }
   }
   PlainFile file_;
-  std::int64_t end_[2];
-  std::vector<Vertex> row_[2];
+  std::array<std::int64_t, kRows> end_;
+  std::array<std::vector<std::int32_t>, kRows> row_;
 };
 
 /// Writes the array of value(0), value(1), ...
@@ -99,6 +101,7 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   vertices_.find(part);
   const auto held = std::ssize(vertices_.vertices());
   const std::int64_t edges = write_edges(folder);
+  if (typed_ != nullptr) write_relations(folder);
   write_places(folder);
   const Json feature_storage = write_vertex_rows(rows_of_part(rows_, vertices_), folder);
   Json meta{{"schema_version", 1},
@@ -137,10 +140,30 @@ std::int64_t PartWriter::training_vertices() const {
 std::int64_t PartWriter::write_edges(const fs::path& folder) {
   std::int64_t count = 0;
   vertices_.for_each_edge([&](Vertex, Vertex) { ++count; });
-  PairWriter out(folder / "edges.npy", count);
-  vertices_.for_each_edge([&](Vertex source, Vertex destination) { out.add(source, destination); });
+  ColumnWriter<2> out(folder / "edges.npy", count);
+  vertices_.for_each_edge([&](Vertex source, Vertex destination) {
+    out.add({source, destination});
+  });
   out.close();
   return count;
+}
+
+/// An edge comes once for each relation that has it.
+void PartWriter::write_relations(const fs::path& folder) {
+  const auto for_each = [&](const auto& visit) {
+    vertices_.for_each_edge([&](Vertex source, Vertex destination) {
+      const Vertex u = vertices_.vertices()[at(source)], v = vertices_.vertices()[at(destination)];
+      for (std::size_t r = 0; r < typed_->relations.size(); ++r)
+        if (std::ranges::binary_search(typed_->relations[r].graph->row(v), u))
+          visit({static_cast<std::int32_t>(r), source, destination});
+    });
+  };
+  using Column = std::array<std::int32_t, 3>;
+  std::int64_t count = 0;
+  for_each([&](const Column&) { ++count; });
+  ColumnWriter<3> out(folder / "relations.npy", count);
+  for_each([&](const Column& column) { out.add(column); });
+  out.close();
 }
 
 void PartWriter::write_places(const fs::path& folder) const {

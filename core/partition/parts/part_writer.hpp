@@ -22,9 +22,14 @@ struct PartSummary {
 /// Cost      as NeighbourhoodFinder; feature rows some megabytes at a time
 class PartWriter {
  public:
-  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows, int hops,
-             std::optional<std::uint64_t> one_sided)
-      : graph_(graph), order_(order), rows_(rows), vertices_(graph, order, hops, one_sided) {}
+  /// `typed`: the relations of the graph's edges; null: they have none.
+  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
+             const TypedGraph* typed, int hops, std::optional<std::uint64_t> one_sided)
+      : graph_(graph),
+        order_(order),
+        rows_(rows),
+        typed_(typed),
+        vertices_(graph, order, hops, one_sided) {}
 
   /// Into an existing, empty folder.
   ///
@@ -34,12 +39,14 @@ class PartWriter {
 
  private:
   std::int64_t write_edges(const std::filesystem::path& folder);
+  void write_relations(const std::filesystem::path& folder);
   std::int64_t training_vertices() const;
   void write_places(const std::filesystem::path& folder) const;
 
   GraphRows& graph_;
   const OwnerOrder& order_;
   const VertexRows& rows_;
+  const TypedGraph* typed_;
   NeighbourhoodFinder vertices_;
 };
 

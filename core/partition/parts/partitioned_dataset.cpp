@@ -9,6 +9,7 @@
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/read/readers.hpp"
+#include "core/graph/read/typed_files.hpp"
 #include "core/partition/parts/check_part.hpp"
 #include "core/partition/parts/neighbourhood_finder.hpp"
 
@@ -31,6 +32,35 @@ std::span<const std::int32_t> read_numbers(const NpyArray& array, std::int64_t c
                       fmt::format("expected numbers below {}, found {}", limit, values[i]));
   }
   return values;
+}
+
+/// The edges of each relation; `numbers`: the global number of each vertex of the part.
+std::vector<Csr> read_relations(const fs::path& file, const TypedGraph& typed,
+                                std::span<const std::int32_t> numbers) {
+  const NpyArray array(file);
+  const std::int64_t relations = std::ssize(typed.relations), held = std::ssize(numbers);
+  const std::int64_t edges = array.shape().size() == 2 ? array.shape()[1] : 0;
+  const auto values = read_numbers(array, edges, {relations, held, held});
+  struct Ends {
+    std::vector<Vertex> from, to;
+  };
+  std::vector<Ends> ends(at(relations));
+  for (std::size_t e = 0; e < at(edges); ++e) {
+    const std::size_t r = at(values[e]);
+    const Vertex from = values[at(edges) + e], to = values[2 * at(edges) + e];
+    const Relation& relation = typed.relations[r];
+    for (const auto& [name, v] : {std::pair{&relation.source, from}, {&relation.destination, to}})
+      if (!typed.type(*name)->has(numbers[at(v)]))
+        throw DataError(array.path(), fmt::format("column {}", e),
+                        fmt::format("expected vertices of the types of {}, found vertex {}",
+                                    relation.text(), numbers[at(v)]));
+    ends[r].from.push_back(from);
+    ends[r].to.push_back(to);
+  }
+  std::vector<Csr> graphs;
+  for (const Ends& of_relation : ends)
+    graphs.push_back(build_csr(held, of_relation.from, of_relation.to));
+  return graphs;
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
@@ -78,6 +108,7 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
             .training_vertices = meta.count("training_vertices"),
             .notes = meta.list_of_words("notes", {})};
   check_lists(meta);
+  typed_ = read_types(meta, facts_.vertices);
 }
 
 /// Compares the records of each part with those of all.
@@ -145,6 +176,7 @@ StoredPart PartitionedDataset::read(int part) const {
   result.replica_distance.assign(distance.begin(), distance.end());
   const auto d = read_numbers(degrees, n + r, {facts_.vertices});
   result.degrees.assign(d.begin(), d.end());
+  if (typed_) result.relations = read_relations(folder / "relations.npy", *typed_, numbers);
   result.local = local;
   check_part(result, folder, *this, part);
   local->labels.classes = facts_.classes;  // also if the part is empty

@@ -3,7 +3,8 @@
 //
 //   meta.json            facts about the whole, how it was cut, how far the parts reach (hops), whether
 //                        without hops an edge between two parts is in one of them (one_sided), the
-//                        size of every part and the checksum of every part's meta.json
+//                        size of every part and the checksum of every part's meta.json; of a typed
+//                        graph also its types and relations, as in a data set folder
 //   part-00000/          the part in local numbers (neighbourhood_finder.hpp: own vertices first): a data
 //                        set folder (edges.npy, features, labels.npy, split.npy with the replicas
 //                        in no split, meta.json with the checksums of the other files) and
@@ -12,16 +13,20 @@
 //                        there, its distance in hops. They ascend by (distance, owner, row), so
 //                        that those of a peer stand together
 //     degrees.npy        int32 [n + r], in-degree in the whole graph, self-loops not counted
+//     relations.npy      int32 [3, t], of a typed graph: relation, source and destination of each
+//                        edge of each relation, in local numbers. edges.npy has them all, each once
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/graph/data_facts.hpp"
 #include "core/graph/dataset.hpp"
 #include "core/graph/files/meta_file.hpp"
+#include "core/graph/typed_graph.hpp"
 
 namespace orrery {
 
@@ -38,6 +43,7 @@ struct StoredPart {
   std::vector<Vertex> replica_row;
   std::vector<std::int32_t> replica_distance;  ///< hops from the own vertices, from 1 on
   std::vector<std::int32_t> degrees;           ///< own, then replicas
+  std::vector<Csr> relations;  ///< of a typed graph: the part's edges of each, in local numbers
 };
 
 /// A folder of parts; opening it reads only meta.json.
@@ -63,6 +69,8 @@ class PartitionedDataset {
   const std::vector<std::int64_t>& replicas() const { return replicas_; }
   /// Training vertices among the own vertices of each part.
   const std::vector<std::int64_t>& training() const { return training_; }
+  /// Types and relations without edges; nothing if the graph has none.
+  const std::optional<TypedGraph>& typed() const { return typed_; }
   /// Reads a part after comparing its checksums. It also reads, from the other parts that are
   /// present, the numbers of the vertices that it has replicas of.
   StoredPart read(int part) const;
@@ -76,6 +84,7 @@ class PartitionedDataset {
   int hops_ = 1;
   bool one_sided_ = false;
   std::vector<std::int64_t> sizes_, replicas_, training_;
+  std::optional<TypedGraph> typed_;
   std::vector<std::string> checksums_;  ///< checksum of each part's meta.json
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/whole_file.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
+#include "core/graph/read/typed_files.hpp"
 #include "core/partition/parts/part_writer.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/rows_on_disk.hpp"
@@ -21,10 +22,11 @@ using Json = nlohmann::ordered_json;
 
 /// Writes all parts and meta.json into an existing folder.
 void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
-               const DataFacts& facts, const PartsOptions& options, const fs::path& folder) {
+               const TypedGraph* typed, const DataFacts& facts, const PartsOptions& options,
+               const fs::path& folder) {
   Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
        checksums = Json::array();
-  PartWriter writer(graph, order, rows, options.hops, options.one_sided);
+  PartWriter writer(graph, order, rows, typed, options.hops, options.one_sided);
   for (int part = 0; part < order.parts(); ++part) {
     fs::create_directory(part_folder(folder, part));
     const PartSummary written = writer.write(
@@ -57,6 +59,7 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
             {"notes", facts.notes},
             {"checksums", checksums}};
   if (options.one_sided) meta["one_sided"] = true;
+  if (typed != nullptr) add_types(meta, *typed);
   meta["checksum"] = checksum(meta.dump());
   write_file(folder / "meta.json", meta.dump(1) + "\n");
 }
@@ -114,7 +117,8 @@ void write_parts(const Dataset& data, const Partition& partition, const PartsOpt
   FolderInProgress progress(folder, options.force, not_only_parts);
   const OwnerOrder order(partition);
   RowsInMemory graph(*data.graph, data.symmetric);
-  write_all(graph, order, rows_of(data), facts_of(data), options, progress.path());
+  write_all(graph, order, rows_of(data), data.typed.get(), facts_of(data), options,
+            progress.path());
   progress.commit();
 }
 
@@ -131,7 +135,7 @@ void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition
   {
     const OwnerOrder order(partition);
     RowsOnDisk graph(edges, data.mirrored, order, scratch);
-    write_all(graph, order, data.rows, facts_of(data, graph), options, progress.path());
+    write_all(graph, order, data.rows, nullptr, facts_of(data, graph), options, progress.path());
   }
   fs::remove_all(scratch);
   progress.commit();

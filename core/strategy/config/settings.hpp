@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ class Settings {
   /// A list of whole numbers.
   virtual std::optional<std::vector<int>> integers(std::string_view path) const = 0;
   virtual std::optional<std::vector<std::string>> texts(std::string_view path) const = 0;
+  /// Lists of whole numbers by name.
+  virtual std::optional<std::map<std::string, std::vector<int>>> integers_by_name(
+      std::string_view path) const = 0;
   /// A number of bytes, or text such as "64 MiB".
   ///
   /// Errors    ConfigError: text that is no number of bytes

@@ -75,35 +75,34 @@ RelationStructure make_relations(const StackedRelations& stacked, const Csr& blo
                                  std::int64_t rows, std::span<const Vertex> vertices) {
   RelationStructure made;
   made.types.resize(stacked.types.size());
-  std::vector<std::int64_t> first_row;  // of each run in the block
-  std::int64_t next = 0;
+  std::vector<std::int64_t> of_type(stacked.types.size(), 0);
   const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
   for (const TypeRun& run : runs) {
     made.types[at(run.type)].push_back({run.first, run.count});
-    first_row.push_back(next);
-    next += run.count * std::ssize(stacked.types[at(run.type)].relations);
+    of_type[at(run.type)] += run.count;
   }
-  ORRERY_ASSERT(next == block.rows);
   made.relations.resize(at(stacked.relations));
-  for (std::size_t t = 0; t < stacked.types.size(); ++t) {
-    const std::vector<int>& relations = stacked.types[t].relations;
-    std::int64_t of_type = 0;
-    for (const Products::Rows& run : made.types[t]) of_type += run.count;
-    for (std::size_t k = 0; k < relations.size(); ++k) {
-      RowBuilder matrix(of_type, block.cols);
-      for (std::size_t i = 0; i < runs.size(); ++i)
-        for (std::int64_t r = 0; r < runs[i].count && at(runs[i].type) == t; ++r) {
-          const auto drawn =
-              block.row(first_row[i] + r * std::ssize(relations) + static_cast<std::int64_t>(k));
-          const float share = 1 / static_cast<float>(drawn.size());
-          for (const Vertex c : drawn) matrix.add(c, share);
-          matrix.end_row();
-        }
-      SparseMatrix of_relation = matrix.finish();
-      SparseMatrix transposed = transpose(of_relation);
-      made.relations[at(relations[k])] = {static_cast<int>(t), std::move(of_relation),
-                                          std::move(transposed)};
-    }
+  for (std::size_t t = 0; t < stacked.types.size(); ++t)
+    for (const int r : stacked.types[t].relations)
+      made.relations[at(r)].destination = static_cast<int>(t);
+  std::vector<RowBuilder> matrices;
+  for (const RelationMatrix& relation : made.relations)
+    matrices.emplace_back(of_type[at(relation.destination)], block.cols);
+
+  std::int64_t row = 0;  // a vertex has one for each relation into its type
+  const auto take_row = [&](RowBuilder& matrix) {
+    const auto drawn = block.row(row++);
+    const float share = 1 / static_cast<float>(drawn.size());
+    for (const Vertex c : drawn) matrix.add(c, share);
+    matrix.end_row();
+  };
+  for (const TypeRun& run : runs)
+    for (std::int64_t i = 0; i < run.count; ++i)
+      for (const int r : stacked.types[at(run.type)].relations) take_row(matrices[at(r)]);
+  ORRERY_ASSERT(row == block.rows);
+  for (std::size_t r = 0; r < matrices.size(); ++r) {
+    made.relations[r].matrix = matrices[r].finish();
+    made.relations[r].transposed = transpose(made.relations[r].matrix);
   }
   return made;
 }

@@ -1,5 +1,7 @@
 #include "core/strategy/product/batch_products.hpp"
 
+#include <algorithm>
+
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
@@ -32,6 +34,47 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
   for (const SampledBatch::Layer& layer : batch.layers)
     edges.push_back(batch.alike && !edges.empty() ? edges.front()
                                                   : make_edge_structure(layer.forward, ends));
+  return edges;
+}
+
+namespace {
+
+/// Rows of all types begin with the first one, because each type is at its bound by itself.
+RelationStructure largest_relations(const ModelConfig& model, const SampledBatches& batches,
+                                    const SampledBatch& largest, int layer) {
+  const SampledBatches::RelationBounds most = batches.relation_bounds(layer);
+  const std::int64_t columns = largest.rows[at(layer) - 1];
+  RelationStructure made;
+  made.relations.resize(most.edges.size());
+  for (std::size_t t = 0; t < most.rows.size(); ++t) {
+    made.types.push_back({{0, most.rows[t]}});
+    for (const int r : batches.relations()->types[t].relations) {
+      const std::int64_t edges = most.edges[at(r)];
+      RelationMatrix& relation = made.relations[at(r)];
+      relation.destination = static_cast<int>(t);
+      if (weighs_relations(model)) {
+        const std::int64_t sources = std::min(columns, most.rows[t] + edges);
+        relation.edges =
+            make_edge_structure({Counts{most.rows[t], sources, edges}, nullptr}, ends_for(model));
+        relation.sources = IndexList::counted(sources);
+      } else {
+        relation.matrix = {Counts{most.rows[t], columns, edges}, nullptr};
+        relation.transposed = {Counts{columns, most.rows[t], edges}, nullptr};
+      }
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<EdgeStructure> largest_edges_of(const ModelConfig& model, const SampledBatches& batches,
+                                            const SampledBatch& largest) {
+  if (!by_relation(model)) return edges_of(model, largest);
+  std::vector<EdgeStructure> edges(largest.layers.size());
+  for (std::size_t l = 0; l < edges.size(); ++l)
+    edges[l].relations = std::make_shared<const RelationStructure>(
+        largest_relations(model, batches, largest, static_cast<int>(l) + 1));
   return edges;
 }
 

@@ -25,6 +25,10 @@ inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(ba
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
                                     const StackedRelations* relations = nullptr);
 
+/// Those of SampledBatches::largest(), counted only.
+std::vector<EdgeStructure> largest_edges_of(const ModelConfig& model, const SampledBatches& batches,
+                                            const SampledBatch& largest);
+
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges);

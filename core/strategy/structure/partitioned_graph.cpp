@@ -47,12 +47,7 @@ class GraphInMemory final : public PartitionedGraph {
   Relations relations(int part) const override {
     const std::vector<Vertex>& own = *numbers(part);
     const TypedGraph& typed = *data_->typed;
-    Relations of_part;
-    for (const VertexType& type : typed.types) {
-      const auto first = std::ranges::lower_bound(own, type.first),
-                 last = std::ranges::lower_bound(own, type.first + type.count);
-      of_part.types.push_back({first - own.begin(), last - first});
-    }
+    Relations of_part{rows_of_types(typed, own), {}};
     for (std::size_t r = 0; r < relations_.size(); ++r) {
       const auto type = typed.type(typed.relations[r].destination) - typed.types.data();
       const auto [first, count] = of_part.types[at(type)];
@@ -85,6 +80,17 @@ class GraphInMemory final : public PartitionedGraph {
 };
 
 }  // namespace
+
+std::vector<Products::Rows> rows_of_types(const TypedGraph& typed,
+                                          const std::vector<Vertex>& vertices) {
+  std::vector<Products::Rows> rows;
+  for (const VertexType& type : typed.types) {
+    const auto first = std::ranges::lower_bound(vertices, type.first),
+               last = std::ranges::lower_bound(vertices, type.first + type.count);
+    rows.push_back({first - vertices.begin(), last - first});
+  }
+  return rows;
+}
 
 PartitionedGraph::Relations PartitionedGraph::relations(int) const {
   assertion_failed("relations of a graph that has none", __FILE__, __LINE__);

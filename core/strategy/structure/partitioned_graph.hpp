@@ -8,6 +8,7 @@
 #include "core/graph/dataset.hpp"
 #include "core/graph/graph_statistics.hpp"
 #include "core/model/model_config.hpp"
+#include "core/model/products.hpp"
 #include "core/partition/partition.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
@@ -40,10 +41,7 @@ class PartitionedGraph {
 
   /// The edges of each relation of a typed graph into a part.
   struct Relations {
-    struct Rows {
-      std::int64_t first = 0, count = 0;
-    };
-    std::vector<Rows> types;  ///< the local rows of each type's vertices
+    std::vector<Products::Rows> types;  ///< the local rows of each type's vertices
     struct OfRelation {
       int destination = 0;  ///< the type of the rows that it leads to
       /// Means over in-neighbours (mean_adjacency()), cut as rows().
@@ -53,7 +51,7 @@ class PartitionedGraph {
     };
     std::vector<OfRelation> relations;
   };
-  /// Requires  a graph in memory, for a model that works by relation
+  /// Requires  a model that works by relation, and a graph that has them
   virtual Relations relations(int part) const;
 
   virtual VertexData data(int part) const = 0;
@@ -63,6 +61,10 @@ class PartitionedGraph {
 
   int parts() const { return static_cast<int>(sizes().size()); }
 };
+
+/// The places of each type's vertices in an ascending list.
+std::vector<Products::Rows> rows_of_types(const TypedGraph& typed,
+                                          const std::vector<Vertex>& vertices);
 
 /// From a graph in memory, whose edges may have weights.
 std::shared_ptr<const PartitionedGraph> partitioned_in_memory(

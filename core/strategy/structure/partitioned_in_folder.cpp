@@ -67,6 +67,31 @@ class GraphInFolder final : public PartitionedGraph {
     return finish(blocks);
   }
 
+  Relations relations(int part) const override {
+    const StoredPart& stored = load(part).stored;
+    const TypedGraph& typed = *folder_->typed();
+    Relations of_part{rows_of_types(typed, *stored.vertices), {}};
+    for (std::size_t r = 0; r < typed.relations.size(); ++r) {
+      const auto type = typed.type(typed.relations[r].destination) - typed.types.data();
+      const auto [first, count] = of_part.types[at(type)];
+      auto blocks = block_builders(count, sizes());
+      for (std::int64_t v = first; v < first + count; ++v) {
+        const auto row = stored.relations[r].row(v);
+        const auto others = std::ranges::count_if(row, [&](Vertex u) { return u != v; });
+        const auto share = static_cast<float>(1 / static_cast<double>(others));
+        for (const Vertex u : row)
+          if (u >= stored.owned)
+            blocks[at(stored.replica_owner[at(u - stored.owned)])].add(
+                stored.replica_row[at(u - stored.owned)], share);
+          else if (u != v)
+            blocks[at(part)].add(u, share);
+        for (RowBuilder& block : blocks) block.end_row();
+      }
+      of_part.relations.push_back({static_cast<int>(type), finish(blocks)});
+    }
+    return of_part;
+  }
+
  private:
   const Loaded& load(int part) const {
     return loaded_.get(part, [&] {

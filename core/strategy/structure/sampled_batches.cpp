@@ -30,13 +30,33 @@ std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   return none ? graph : std::make_shared<const Csr>(without_self_loops(*graph));
 }
 
-NeighbourSampling sampling_of(const MiniBatchSettings& settings, int layers, std::int64_t copies) {
-  NeighbourSampling sampling{settings.fanouts, NeighbourRule::uniform, static_cast<int>(copies)};
-  sampling.by_relation = settings.fanouts_by_relation;
+/// The fanouts of each relation.
+std::vector<std::vector<int>> fanouts_by_relation(const MiniBatchSettings& settings,
+                                                  const TypedGraph& typed) {
+  const std::vector<std::string> known = typed.texts();
+  std::vector<std::vector<int>> fanouts(known.size(), settings.fanouts);
+  for (const auto& [name, of_relation] : settings.fanouts_of) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      throw ConfigError("strategy.fanouts_of", "has " + unknown("relation", name, known));
+    if (of_relation.size() != settings.fanouts.size())
+      throw ConfigError("strategy.fanouts_of",
+                        fmt::format("\"{}\" has {} numbers, expected one for each of the {} layers",
+                                    name, of_relation.size(), settings.fanouts.size()));
+    fanouts[at(found - known.begin())] = of_relation;
+  }
+  return fanouts;
+}
+
+NeighbourSampling sampling_of(const Problem& problem, const MiniBatchSettings& settings) {
+  NeighbourSampling sampling{settings.fanouts, NeighbourRule::uniform,
+                             static_cast<int>(problem.data->magnify)};
+  if (settings.fanouts_by_relation)
+    sampling.by_relation = fanouts_by_relation(settings, *problem.data->typed);
   if (settings.sampler == BatchSampler::labor)
     sampling.rule = NeighbourRule::labor;
   else if (settings.sampler != BatchSampler::neighbour)
-    sampling.fanouts.assign(at(layers), kAllNeighbours);
+    sampling.fanouts.assign(at(problem.model.layers), kAllNeighbours);
   else if (settings.replace)
     sampling.rule = NeighbourRule::replacement;
   return sampling;
@@ -88,7 +108,7 @@ std::optional<LinkBatches> links_of(const Problem& problem, const MiniBatchSetti
 
 std::optional<StackedRelations> relations_of(const Problem& problem) {
   if (!by_relation(problem.model)) return std::nullopt;
-  return stack(*problem.data->typed);
+  return stack(*problem.data->typed, static_cast<int>(problem.data->magnify));
 }
 
 NeighbourSampler make_sampler(const Csr& graph, const std::optional<StackedRelations>& relations,
@@ -258,8 +278,7 @@ SampledBatches::SampledBatches(const Problem& problem)
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
       most_seeds_(most_seeds_of(problem, settings_)),
-      sampler_(make_sampler(*graph_, relations_,
-                            sampling_of(settings_, problem.model.layers, problem.data->magnify))),
+      sampler_(make_sampler(*graph_, relations_, sampling_of(problem, settings_))),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
       ranks_per_list_(ranks_per_list(problem, settings_.seeds)),
@@ -505,7 +524,6 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   const std::vector<int>& fanouts = sampler_.sampling().fanouts;
   const std::int64_t all = graph_->rows * owners_.copies;
   const std::int64_t entries = (relations_ ? relations_->rows : *graph_).nnz() * owners_.copies;
-  const std::int64_t times = settings_.fanouts_by_relation ? relations_->most_relations() : 1;
   if (has_subgraphs()) {
     const std::int64_t most = saint_ ? std::min(all, saint_->sampling().most_vertices()) : all;
     const std::int64_t loops = weighting_.loops ? most : 0;
@@ -518,11 +536,11 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   for (int step = 0; step < steps() && !links_; ++step)
     rows = std::max(rows, std::min(seeds_.total(step), most_seeds_));
   Bounds bounds{{rows}, {}};
-  for (const int fanout : fanouts) {
-    const std::int64_t each = fanout == kAllNeighbours ? all : std::min(fanout * times, all);
-    const std::int64_t most = sampler_.sampling().rule == NeighbourRule::replacement
-                                  ? rows * each
-                                  : std::min(rows * each, entries);
+  for (std::size_t hop = 0; hop < fanouts.size(); ++hop) {
+    const std::int64_t each = sampler_.most_edges(hop);
+    const bool repeats = sampler_.sampling().rule == NeighbourRule::replacement;
+    const std::int64_t most =
+        repeats || each == 0 || rows <= entries / each ? rows * each : entries;
     bounds.edges.insert(bounds.edges.begin(), most + (weighting_.loops ? rows : 0));
     rows = std::min(rows + most, all);
     bounds.vertices.insert(bounds.vertices.begin(), rows);
@@ -530,15 +548,39 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   return bounds;
 }
 
+SampledBatches::RelationBounds SampledBatches::relation_bounds(int layer) const {
+  const TypedGraph& typed = *data_->typed;
+  const NeighbourSampling& sampling = sampler_.sampling();
+  const Bounds most = bounds();
+  const std::size_t l = at(layer), hop = most.edges.size() - l;
+  RelationBounds made{{}, std::vector<std::int64_t>(typed.relations.size())};
+  for (std::size_t t = 0; t < typed.types.size(); ++t) {
+    const std::int64_t rows = std::min(typed.types[t].count * owners_.copies, most.vertices[l]);
+    for (const int r : relations_->types[t].relations) {
+      const int fanout =
+          sampling.by_relation.empty() ? sampling.fanouts[hop] : sampling.by_relation[at(r)][hop];
+      const std::int64_t all = typed.relations[at(r)].graph->nnz() * owners_.copies;
+      made.edges[at(r)] =
+          std::min({all, most.edges[l - 1], fanout == kAllNeighbours ? all : rows * fanout});
+    }
+    made.rows.push_back(rows);
+  }
+  return made;
+}
+
 SampledBatch SampledBatches::largest() const {
   const Bounds most = bounds();
   SampledBatch made;
   made.rows = most.vertices;
   made.alike = has_subgraphs();
+  std::int64_t rows_of_a_vertex = relations_ ? 0 : 1;
+  if (relations_)
+    for (const StackedRelations::OfType& type : relations_->types)
+      rows_of_a_vertex = std::max<std::int64_t>(rows_of_a_vertex, std::ssize(type.relations));
   for (std::size_t l = 0; l < most.edges.size(); ++l) {
-    const std::int64_t rows = most.vertices[l + 1], columns = most.vertices[l];
+    const std::int64_t rows = most.vertices[l + 1] * rows_of_a_vertex, columns = most.vertices[l];
     SampledBatch::Layer layer{{Counts{rows, columns, most.edges[l]}, nullptr}, std::nullopt};
-    if (l > 0 || made.alike || first_adjoint_)
+    if (!relations_ && (l > 0 || made.alike || first_adjoint_))
       layer.adjoint = SparseMatrix{Counts{columns, rows, most.edges[l]}, nullptr};
     made.layers.push_back(std::move(layer));
   }

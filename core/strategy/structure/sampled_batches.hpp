@@ -3,9 +3,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -71,8 +73,9 @@ struct MiniBatchSettings {
   BatchSampler sampler = BatchSampler::neighbour;
   /// For each layer, the first at the seeds: kAllNeighbours or >= 1. Empty for BatchSampler::all.
   std::vector<int> fanouts{};
-  bool fanouts_by_relation = false;  ///< of a typed graph: a fanout is for each relation
-  bool replace = false;              ///< neighbour: a neighbour may be drawn several times
+  bool fanouts_by_relation = false;  ///< of a typed graph: a fanout is for each relation,
+  std::map<std::string, std::vector<int>> fanouts_of{};  ///< of these relations one of their own
+  bool replace = false;  ///< neighbour: a neighbour may be drawn several times
   /// Every step draws other neighbours; else all steps of an epoch draw the same.
   bool resample_steps = true;
   int clusters = 1;     ///< cluster: parts that METIS cuts the graph into,
@@ -235,6 +238,14 @@ class SampledBatches {
   Bounds bounds() const;
   /// A batch of these sizes, counted only; all of its features are pulled.
   SampledBatch largest() const;
+  /// Bounds for a layer of any batch: its rows of each type, and the edges of each relation. Each is at
+  /// its bound by itself, so all together are more than a batch can have.
+  ///
+  /// Requires  relations()
+  struct RelationBounds {
+    std::vector<std::int64_t> rows, edges;
+  };
+  RelationBounds relation_bounds(int layer) const;
   /// The vertices of the data set whose features a rank holds, in ascending order.
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 

@@ -341,6 +341,15 @@ TEST(Refusal, OfBatchesThatCannotBe) {
         "strategy.cooperative: batches of strategy.sampler cluster and saint-* have no seeds, so "
         "ranks cannot share one: use neighbour, labor or all, or set it to false");
   }
+  EXPECT_EQ(
+      refusal(
+          R"("fanouts": [10, 5], "fanouts_per": "relation", "cache": {"policy": "vip", "bytes": 8})"),
+      "strategy.cache.policy: \"vip\" computes how likely rows are where fanouts count all "
+      "relations together: use \"presampled\" or \"degree\", or set strategy.fanouts_per to "
+      "\"vertex\"");
+  EXPECT_EQ(refusal(R"("sampler": "all", "fanouts_per": "relation")"),
+            "strategy.fanouts_per: \"relation\" goes with fanouts (strategy.sampler neighbour or "
+            "labor): set it to \"vertex\"");
   EXPECT_EQ(refusal(R"("sampler": "cluster")"),
             "strategy.clusters: is required with strategy.sampler cluster: the number of parts "
             "that METIS cuts the graph into");

@@ -479,6 +479,50 @@ TEST_F(LyingParts, AreToldByTheirArrays) {
          fmt::format("split.npy:element {}: expected 255 (none)", n));
 }
 
+class LyingTypedParts : public LyingParts {
+ protected:
+  LyingTypedParts() {
+    DatasetOptions how;
+    how.generator = "typed-communities";
+    how.generate_vertices = 60;
+    how.generate_edges = 120;
+    how.generate_classes = 2;
+    how.generate_features = 2;
+    const Dataset data = load_dataset(how);
+    fs::remove_all(folder_ / "honest");
+    write_parts(data, parts_of(data.vertices(), 3), {"test", {}, 1, false}, folder_ / "honest");
+  }
+};
+
+TEST_F(LyingTypedParts, AreToldByTheirRelations) {
+  ASSERT_EQ(words_of([] {}), "accepted");
+  const PartitionedDataset parts(folder_ / "parts");
+  ASSERT_TRUE(parts.typed().has_value());
+  const auto relations = std::ssize(parts.typed()->relations);
+  const std::int64_t edges = read_npy_header(folder_ / "parts" / part() / "relations.npy").shape[1];
+  const auto starts = [&](const std::string& words, const std::string& with) {
+    EXPECT_EQ(words.rfind(with, 0), 0U) << words;
+  };
+  const std::string file = (part() / "relations.npy").string();
+  starts(with_element("relations.npy", 0, static_cast<std::int32_t>(relations)),
+         fmt::format("{}:row 0, column 0: expected numbers below {}", file, relations));
+  starts(with_element("relations.npy", edges, 60), file + ":row 1, column 0: expected numbers");
+  ASSERT_EQ(words_of([] {}), "accepted");
+  const StoredPart honest = parts.read(1);
+  bool types = false, others = false;
+  for (std::int32_t v = 0; v < std::ssize(honest.degrees); ++v) {
+    const std::string words = with_element("relations.npy", edges, v);
+    types = types || words.rfind(file + ":column 0: expected vertices of the types of", 0) == 0;
+    others = others || words.rfind(file + ": expected the edges of edges.npy", 0) == 0;
+  }
+  EXPECT_TRUE(types && others);
+  starts(with("", "vertex_types", nullptr), "meta.json:key vertex_type_counts: needs");
+  starts(with("", "vertex_type_counts", Json::array({1, 2, 3})),
+         "meta.json:key vertex_type_counts: [1, 2, 3] do not sum up");
+  starts(with("", "relations", Json::array({Json::array({"papers", "cites", "paper"})})),
+         "meta.json:key relations: [papers, cites, paper] has the unknown vertex type \"papers\"");
+}
+
 /// Rows that are in range and in order, and those of other vertices.
 TEST_F(LyingParts, AreToldByTheVerticesOfTheirNeighbours) {
   words_of([] {});
