@@ -270,7 +270,44 @@ std::string batches_text(const Json& batches) {
       in_flight_text(batches["in_flight"]));
 }
 
-/// The tensor that does not fit on a rank's device; empty if all fit.
+/// What the largest rank holds in each kind of host memory that it uses, and what it may hold.
+Json host_memory_json(const PreparedExperiment& prepared, const Programs& programs) {
+  const auto peaks = peaks_of(programs);
+  const Capacities rooms = memory_capacities(prepared.experiment);
+  Json spaces = Json::object();
+  for (const Space space : {Space::host, Space::pinned_host, Space::server_host}) {
+    if (peaks[at(space)] == 0) continue;
+    const std::int64_t room = rooms.bytes[at(space)];
+    spaces[std::string(name_of(space))] = {
+        {"peak_bytes", peaks[at(space)]},
+        {"room_bytes", room != kUnlimited ? Json(room) : Json(nullptr)}};
+  }
+  return spaces;
+}
+
+bool is_too_small(const Json& memory) {
+  return !memory["room_bytes"].is_null() &&
+         memory["peak_bytes"].get<std::int64_t>() > memory["room_bytes"].get<std::int64_t>();
+}
+
+/// The same as readable text: a line for each kind.
+std::string host_memory_text(const Json& spaces) {
+  std::string text;
+  for (const auto& [name, memory] : spaces.items()) {
+    text +=
+        fmt::format("largest rank holds {} of {}", human_bytes(memory["peak_bytes"].get<double>()),
+                    name == "host"          ? "host memory"
+                    : name == "pinned_host" ? "pinned host memory"
+                                            : "the host memory that a server's ranks share");
+    if (!memory["room_bytes"].is_null())
+      text += fmt::format(": {} {}", is_too_small(memory) ? "does NOT fit into" : "fits into",
+                          human_bytes(memory["room_bytes"].get<double>()));
+    text += '\n';
+  }
+  return text;
+}
+
+/// The tensor that does not fit into a rank's memory; empty if all fit.
 std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
   try {
     record_shared(prepared.body(), 1, memory_capacities(prepared.experiment));
@@ -292,11 +329,14 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
     if (room && largest <= *room)
       others += most <= *room ? ", which fits too" : ", which does not fit";
   }
-  if (!room) return verdict + others + "; set cluster.device_bytes to see whether that fits";
-  if (largest <= *room) return verdict + fmt::format(": fits into {}", human_bytes(*room)) + others;
-  verdict += fmt::format(": does NOT fit into {}", human_bytes(*room));
+  if (!room) verdict += others + "; set cluster.device_bytes to see whether that fits";
+  if (room)
+    verdict += largest <= *room ? fmt::format(": fits into {}", human_bytes(*room)) + others
+                                : fmt::format(": does NOT fit into {}", human_bytes(*room));
+  verdict += '\n' + host_memory_text(result["host_memory"]);
+  if (result["fits"] != false) return verdict;
   if (const auto missing = what_does_not_fit(prepared)) {
-    verdict += fmt::format(" ({})", missing->what());
+    verdict += fmt::format("{}\n", missing->what());
     result["does_not_fit"] = missing->tensor;
   }
   return verdict;
@@ -317,9 +357,12 @@ Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
   }
   result["preloading"] = preloading_json(prepared, peaks);
   result["batches"] = batches_json(prepared, programs);
+  result["host_memory"] = host_memory_json(prepared, programs);
   result["fits"] = nullptr;
   if (experiment.device_bytes)
     result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;
+  for (const auto& [name, memory] : result["host_memory"].items())
+    if (is_too_small(memory)) result["fits"] = false;
   result["upper_bound"] = prepared.problem->strategy.depends_on_values();
   return result;
 }
@@ -338,10 +381,10 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
             "less\n"
           : "";
   const std::string preloading = preloading_line(result["preloading"]);
-  fmt::print("{}{}{}", report(ranks), batches_text(result["batches"]),
-             wrapped(fmt::format("{}{}\n{}{}\n", most, verdict, preloading,
-                                 preloading.empty() ? "" : "\n"),
-                     room_on(stdout)));
+  fmt::print(
+      "{}{}{}", report(ranks), batches_text(result["batches"]),
+      wrapped(fmt::format("{}{}{}{}\n", most, verdict, preloading, preloading.empty() ? "" : "\n"),
+              room_on(stdout)));
 }
 
 Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions& options) {

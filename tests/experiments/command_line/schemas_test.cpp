@@ -74,6 +74,25 @@ TEST_F(Schemas, DescribeAPlan) {
   EXPECT_TRUE(tight.contains("does_not_fit"));
 }
 
+/// Rows of features that batches pull lie in the memory of hosts.
+TEST_F(Schemas, DescribeWhatAPlanHoldsOnHosts) {
+  const auto plan = [&](const char* host_bytes) {
+    return printed("plan " + file() +
+                   R"( --json --set 'strategy={"type": "mini_batch", "fanouts": [2, 2]}')" +
+                   R"( --set 'cluster={"file": "dgx-1", "gpus": 2, "host_bytes": )" + host_bytes +
+                   "}'");
+  };
+  const Json roomy = plan("\"1 GiB\""), tight = plan("100");
+  for (const Json& one : {roomy, tight})
+    EXPECT_NO_THROW(validate_against(schema("plan"), one)) << one.dump(1);
+  const Json& host = roomy["host_memory"]["host"];
+  EXPECT_GT(host["peak_bytes"], 0);
+  EXPECT_EQ(host["room_bytes"], 1 << 29) << "two ranks share it";
+  EXPECT_EQ(roomy["fits"], true);
+  EXPECT_EQ(tight["fits"], false);
+  EXPECT_EQ(tight["does_not_fit"], "store/features");
+}
+
 TEST_F(Schemas, DescribeAValidation) {
   ValidationRow row;
   row.file = "a";
