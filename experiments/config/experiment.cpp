@@ -32,7 +32,11 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kStandardInput = "-";  // given as the name of a file
 constexpr std::size_t kMaxCombinations = 10000;
 constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above those of the schema
-constexpr int kMaxRanks = 1024;             // ranks may be threads of one process
+
+/// The most ranks: those of a run may be threads of one process.
+int most_ranks(const std::string& backend) {
+  return backend == "sim" || backend == "model" ? 4096 : 1024;
+}
 
 /// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
 void set_path(Json& root, const std::string& path, const Json& value) {
@@ -429,11 +433,12 @@ void complete(Json& root, int mpi_ranks) {
     c["ranks_per_server"] = 1;
   if (!c.contains("file") && !c.contains("servers") && !c.contains("ranks"))
     c["ranks"] = root["backend"] == "mpi" || root["backend"] == "nccl" ? mpi_ranks : 1;
+  const int most = most_ranks(root["backend"]);
   if (c.contains("servers") && c.contains("ranks_per_server") &&
-      c["servers"].get<int>() * c["ranks_per_server"].get<int>() > kMaxRanks)
+      c["servers"].get<int>() * c["ranks_per_server"].get<int>() > most)
     throw ConfigError(
         "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
-                               c["ranks_per_server"].dump(), kMaxRanks));
+                               c["ranks_per_server"].dump(), most));
   if (root.contains("links")) {
     if (!root["links"].contains("exclude"))
       root["links"]["exclude"] = root["strategy"]["type"] == "mini_batch" ? "batch" : "none";
@@ -449,7 +454,8 @@ std::int64_t bytes_at(const Json& room, const char* key, const std::string& path
 }
 
 /// Where the ranks are and how much memory each has.
-void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& clusters) {
+void place(Experiment& e, Json& root, const fs::path& folder, ClusterCache& clusters) {
+  Json& c = root["cluster"];
   if (c.contains("file")) {
     e.cluster = cluster_of(c, folder, clusters);
     if (c.contains("link_factors")) scale_links(*e.cluster, c["link_factors"]);
@@ -458,12 +464,15 @@ void place(Experiment& e, Json& c, const fs::path& folder, ClusterCache& cluster
     e.devices = deal_ranks(*e.cluster, c);
     e.device_bytes = memory_of_a_rank(*e.cluster, e.devices);
     e.host_per_server = c["hosts"] == "per_server";
-    if (e.ranks() > kMaxRanks)
-      throw ConfigError("cluster", fmt::format("{} ranks are more than {}", e.ranks(), kMaxRanks));
   } else {
     e.servers = c.value("servers", 1);
     e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
   }
+  const int most = most_ranks(root["backend"]), simulated = most_ranks("sim");
+  if (e.ranks() > most)
+    throw ConfigError("cluster",
+                      fmt::format("{} ranks are more than {}{}", e.ranks(), most,
+                                  e.ranks() > simulated ? "" : "; set backend to \"sim\""));
   if (c.contains("device_bytes"))
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }
@@ -848,7 +857,7 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
         "are of the whole graph in memory, and dataset.parts has each part on its own: "
         "leave them out, or name a dataset.path");
   set_strategy(e, root);
-  place(e, root["cluster"], folder, clusters);
+  place(e, root, folder, clusters);
   set_partition(e, root["partition"]);
   set_ranks(e);
   set_algorithm(e, root["partition"]);

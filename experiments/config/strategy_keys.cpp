@@ -86,6 +86,7 @@ void prepare_strategy(Json& root) {
   if (info == nullptr || info->defaults == nullptr) return;
   for (const auto& [path, value] : info->defaults(file)) {
     const std::string room(path.substr(0, path.find('.'))), key(path.substr(path.find('.') + 1));
+    if (room == "partition" && file.has("dataset.parts")) continue;  // they are cut already
     if (!root.contains(room)) root[room] = Json::object();
     if (root[room].is_object() && !root[room].contains(key)) root[room][key] = std::string(value);
   }

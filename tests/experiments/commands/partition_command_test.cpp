@@ -285,6 +285,13 @@ TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
                    "run")
                 .text.find("error: partition: the parts are cut already"),
             std::string::npos);
+  // The method that a strategy cuts by on its own is none of the file's.
+  EXPECT_NE(
+      orrery(path("one.json") + R"( --set 'strategy={"type": "mini_batch", "fanouts": [2, 2]}')" +
+                 " --set 'dataset={\"parts\": \"" + path("partition") + "\"}'",
+             "run")
+          .text.find("error: dataset.parts: mini_batch draws neighbours among all edges"),
+      std::string::npos);
 }
 
 TEST_F(PartitionCommand, DevicesAndDataSayHowManyParts) {
