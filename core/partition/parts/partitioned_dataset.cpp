@@ -41,25 +41,26 @@ std::vector<Csr> read_relations(const fs::path& file, const TypedGraph& typed,
   const std::int64_t relations = std::ssize(typed.relations), held = std::ssize(numbers);
   const std::int64_t edges = array.shape().size() == 2 ? array.shape()[1] : 0;
   const auto values = read_numbers(array, edges, {relations, held, held});
-  struct Ends {
+  struct Found {
+    const VertexType *source, *destination;
     std::vector<Vertex> from, to;
   };
-  std::vector<Ends> ends(at(relations));
+  std::vector<Found> found;
+  for (const Relation& relation : typed.relations)
+    found.push_back({typed.type(relation.source), typed.type(relation.destination), {}, {}});
   for (std::size_t e = 0; e < at(edges); ++e) {
     const std::size_t r = at(values[e]);
     const Vertex from = values[at(edges) + e], to = values[2 * at(edges) + e];
-    const Relation& relation = typed.relations[r];
-    for (const auto& [name, v] : {std::pair{&relation.source, from}, {&relation.destination, to}})
-      if (!typed.type(*name)->has(numbers[at(v)]))
+    for (const auto& [type, v] : {std::pair{found[r].source, from}, {found[r].destination, to}})
+      if (!type->has(numbers[at(v)]))
         throw DataError(array.path(), fmt::format("column {}", e),
                         fmt::format("expected vertices of the types of {}, found vertex {}",
-                                    relation.text(), numbers[at(v)]));
-    ends[r].from.push_back(from);
-    ends[r].to.push_back(to);
+                                    typed.relations[r].text(), numbers[at(v)]));
+    found[r].from.push_back(from);
+    found[r].to.push_back(to);
   }
   std::vector<Csr> graphs;
-  for (const Ends& of_relation : ends)
-    graphs.push_back(build_csr(held, of_relation.from, of_relation.to));
+  for (const Found& edges_of : found) graphs.push_back(build_csr(held, edges_of.from, edges_of.to));
   return graphs;
 }
 
