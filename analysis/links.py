@@ -16,7 +16,10 @@ def section(run):
     content = [page.table("Bytes that all ranks together receive in an epoch: the sizes of the "
                           "operands, without what a protocol adds",
                           ["between ranks", "received per epoch"], rows)]
-    links = sorted(result.get("links") or [], key=lambda one: -(one.get("utilisation") or 0))
+    links = result.get("links")
+    if not isinstance(links, list):  # a real run's are those that were predicted
+        links = []
+    links = sorted(links, key=lambda one: -(one.get("utilisation") or 0))
     if links:
         content += _of_links(links)
     elif not run.simulated:

@@ -166,8 +166,8 @@ class Products {
   /// dx ← dy·wᵀ + beta·dx, the adjoint of transform in x.
   virtual void transform_adjoint(const Tensor& dy, const Tensor& w, const Tensor& dx, float beta);
 
-  /// dw ← xᵀ·dy, or adds it to dw, the adjoint of transform in w: this rank's part of the sum over ranks; zero if it
-  /// has none.
+  /// dw ← xᵀ·dy, or adds it to dw, the adjoint of transform in w: this rank's part of the sum over
+  /// ranks, nothing where it has none.
   virtual void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw,
                                bool adds = false);
 

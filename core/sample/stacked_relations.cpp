@@ -39,9 +39,12 @@ StackedRelations stack(const TypedGraph& typed, int copies) {
                                              "apart",
                                              typed.types.size(), kMostTypes));
   if (rows > kMaxVertices / copies)
-    throw ConfigError("dataset", fmt::format("a row for each vertex and relation into its type are "
-                                             "{} rows, but samplers number them with 31 bits",
-                                             rows * copies));
+    throw ConfigError(
+        copies == 1 ? "dataset" : "dataset.magnify",
+        fmt::format(
+            "a row for each vertex and relation into its type are {} rows, but samplers number "
+            "them with 31 bits{}",
+            rows * copies, copies == 1 ? "" : fmt::format(": at most {}", kMaxVertices / rows)));
   Csr& all = stacked.rows;
   all.rows = rows;
   all.cols = typed.types.empty() ? 0 : typed.types.back().first + typed.types.back().count;

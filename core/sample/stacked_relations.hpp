@@ -56,7 +56,8 @@ struct StackedRelations {
   std::int64_t row_of(Vertex v, int relation) const;
 };
 
-/// Errors    ConfigError under "dataset": 2^31 rows or more, of all copies together; more than 256 types
+/// Errors    ConfigError under "dataset" or "dataset.magnify": 2^31 rows or more, of all copies
+///           together; more than 256 types
 StackedRelations stack(const TypedGraph& typed, int copies = 1);
 
 /// The same flow with the vertices of each level that are new there in the order of their types, so

@@ -108,7 +108,7 @@ void require_relations(const Problem& problem) {
   const std::optional<TypedGraph>* stored = problem.stored ? &problem.stored->typed() : nullptr;
   if (stored != nullptr && !*stored)
     refuse("dataset.parts",
-           "have edges without relations, because a stream or a data set without types was cut");
+           "have edges without relations (cut a data set with types, without --stream)");
   if (stored == nullptr && !problem.data->typed)
     throw ConfigError("model.type",
                       fmt::format("{} has weights for each relation, and '{}' has no vertex types "

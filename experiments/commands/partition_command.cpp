@@ -242,6 +242,8 @@ int run_partition(const PartitionCommandOptions& options) {
   std::optional<Activity> activity;
   activity.emplace(loading_words(experiment.dataset));
   PartitionSource source = source_of(options, experiment);
+  if (source.leaves_types_out())
+    tell("note: a stream has no types and relations: parts have them without --stream\n");
   const NumberOfParts chosen = choose_parts(options, experiment, source);
   if (chosen.parts > kMostParts)
     throw ConfigError("--parts", fmt::format("expected at most {}, found {}: {}", kMostParts,

@@ -30,6 +30,8 @@ class PartitionSource {
   static PartitionSource edges_of(const std::filesystem::path& file);
 
   const std::string& name() const;
+  /// Whether edges are streamed that have types in their data set.
+  bool leaves_types_out() const { return streamed_.typed; }
   bool streams() const { return edges_ != nullptr; }
   /// ldg and fennel need vertices with their neighbours, so they first sort streamed edges in files
   /// under TMPDIR (VerticesOnDisk).

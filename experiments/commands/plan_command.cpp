@@ -221,7 +221,7 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
           {"foreign_rows", sizes->foreign},
           {"cached_rows", sizes->kept},
           {"in_flight", in_flight_json(prepared, *sizes, peaks_of(programs)[at(Space::pinned_host)],
-                                       bound_in(Space::pinned_host))}};
+                                       sizes->kept > 0 ? Json() : bound_in(Space::pinned_host))}};
 }
 
 /// The same as readable text.

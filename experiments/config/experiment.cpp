@@ -33,9 +33,19 @@ constexpr const char* kStandardInput = "-";  // given as the name of a file
 constexpr std::size_t kMaxCombinations = 10000;
 constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above those of the schema
 
-/// The most ranks: those of a run may be threads of one process.
-int most_ranks(const std::string& backend) {
-  return backend == "sim" || backend == "model" ? 4096 : 1024;
+constexpr int kMostSimulated = 4096;
+constexpr int kMostReal = 1024;  // they may be threads of one process
+
+/// `words`: how the file says how many ranks there are.
+void require_few(int ranks, const std::string& words, const std::string& backend) {
+  const bool real = backend != "sim" && backend != "model";
+  if (ranks > kMostSimulated)
+    throw ConfigError("cluster", fmt::format("{} are more than {}", words, kMostSimulated));
+  if (real && ranks > kMostReal)
+    throw ConfigError("cluster",
+                      fmt::format("{} are more than the {} that a run may have; up to {} "
+                                  "are simulated, with backend \"sim\"",
+                                  words, kMostReal, kMostSimulated));
 }
 
 /// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
@@ -433,12 +443,11 @@ void complete(Json& root, int mpi_ranks) {
     c["ranks_per_server"] = 1;
   if (!c.contains("file") && !c.contains("servers") && !c.contains("ranks"))
     c["ranks"] = root["backend"] == "mpi" || root["backend"] == "nccl" ? mpi_ranks : 1;
-  const int most = most_ranks(root["backend"]);
-  if (c.contains("servers") && c.contains("ranks_per_server") &&
-      c["servers"].get<int>() * c["ranks_per_server"].get<int>() > most)
-    throw ConfigError(
-        "cluster", fmt::format("{} servers x {} ranks are more than {} ranks", c["servers"].dump(),
-                               c["ranks_per_server"].dump(), most));
+  if (c.contains("servers") && c.contains("ranks_per_server")) {
+    const int servers = c["servers"], each = c["ranks_per_server"];
+    require_few(servers * each, fmt::format("{} servers x {} ranks", servers, each),
+                root["backend"]);
+  }
   if (root.contains("links")) {
     if (!root["links"].contains("exclude"))
       root["links"]["exclude"] = root["strategy"]["type"] == "mini_batch" ? "batch" : "none";
@@ -468,11 +477,7 @@ void place(Experiment& e, Json& root, const fs::path& folder, ClusterCache& clus
     e.servers = c.value("servers", 1);
     e.ranks_per_server = c.contains("servers") ? c["ranks_per_server"] : c["ranks"];
   }
-  const int most = most_ranks(root["backend"]), simulated = most_ranks("sim");
-  if (e.ranks() > most)
-    throw ConfigError("cluster",
-                      fmt::format("{} ranks are more than {}{}", e.ranks(), most,
-                                  e.ranks() > simulated ? "" : "; set backend to \"sim\""));
+  require_few(e.ranks(), fmt::format("{} ranks", e.ranks()), root["backend"]);
   if (c.contains("device_bytes"))
     e.device_bytes = bytes_at(c, "device_bytes", "cluster.device_bytes");
 }

@@ -213,7 +213,8 @@ Capacities memory_capacities(const Experiment& experiment) {
   for (const auto& [server, ranks] : ranks_of_server) most = std::max(most, ranks);
   capacities.bytes[at(Space::host)] = host.memory_bytes / most;
   capacities.bytes[at(Space::pinned_host)] =
-      (host.pinned_bytes > 0 ? host.pinned_bytes : host.memory_bytes) / most;
+      (host.pinned_bytes > 0 ? std::min(host.pinned_bytes, host.memory_bytes) : host.memory_bytes) /
+      most;
   capacities.bytes[at(Space::server_host)] = host.memory_bytes;
   return capacities;
 }

@@ -39,6 +39,7 @@ std::string words_of(const EpochPart& part) {
 
 std::string busiest_link(const Json& result) {
   const Json links = result.value("links", Json::array());
+  if (!links.is_array()) return "";  // a real run's are those that were predicted
   const Json* busiest = nullptr;
   for (const Json& link : links)
     if (busiest == nullptr || link["utilisation"] > (*busiest)["utilisation"]) busiest = &link;

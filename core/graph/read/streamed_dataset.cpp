@@ -154,7 +154,8 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   data.says_undirected = !meta.get("directed", true);
   data.generated = meta.get("generated", false);
   data.notes = notes_on_origin(meta);
-  if (meta.has("vertex_types"))
+  data.typed = meta.has("vertex_types");
+  if (data.typed)
     data.notes.emplace_back("types and relations are left out: without --stream parts have them");
   data.rows.count = data.vertices;
   data.rows.features = read_features(folder, meta, data.vertices, Mapping::window, data.notes);

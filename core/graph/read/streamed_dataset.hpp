@@ -22,6 +22,7 @@ struct StreamedDataset {
   /// meta.json says that every edge has its reverse; nobody has checked it.
   bool says_undirected = false;
   bool generated = false;
+  bool typed = false;  ///< the folder has types and relations, which a stream leaves out
   VertexRows rows;
   std::shared_ptr<const std::vector<Split>> split;  ///< empty if there is none
   std::vector<std::string> notes;

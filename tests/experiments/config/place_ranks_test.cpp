@@ -81,10 +81,12 @@ TEST(Gpus, MoreThanThereAreIsAnErrorThatNamesBothNumbers) {
   EXPECT_EQ(refusal(R"({"file": "dgx-a100", "servers": 2, "gpus": 16})"), "accepted");
   EXPECT_EQ(refusal(R"({"file": "a6000-4x4-pcie", "gpus_per_server": 5})"),
             "cluster.gpus_per_server: found 5, but a server of a6000-4x4-pcie has 4 devices");
-  EXPECT_EQ(refusal(R"({"file": "fat-tree", "servers": 256})"),
-            "cluster: 2048 ranks are more than 1024; set backend to \"sim\"");
+  EXPECT_EQ(
+      refusal(R"({"file": "fat-tree", "servers": 256})"),
+      "cluster: 2048 ranks are more than the 1024 that a run may have; up to 4096 are simulated, "
+      "with backend \"sim\"");
   EXPECT_EQ(refusal(R"({"file": "fat-tree", "servers": 1024})"),
-            "cluster: 8192 ranks are more than 1024");
+            "cluster: 8192 ranks are more than 4096");
   EXPECT_EQ(parse_experiments(R"({"name": "n", "dataset": {"path": "d"}, "model": {"type": "gcn"},
                 "strategy": {"type": "full_graph"}, "train": {"epochs": 1}, "backend": "sim",
                 "cluster": {"file": "fat-tree", "servers": 512, "gpus_per_server": 8}})",

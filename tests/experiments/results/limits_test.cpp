@@ -48,6 +48,17 @@ TEST(LimitedBy, CommunicationWithItsBusiestLink) {
   EXPECT_NE(sentence(limited_by(result)).find("busiest link c > d at 97 %"), std::string::npos);
 }
 
+/// Under this key a real run has the accuracy of the links that it predicts.
+TEST(LimitedBy, CommunicationOfARunThatPredictsLinks) {
+  Json result = result_with(parts(1, 0, 9, 0, 0));
+  result["links"] = {{"validation", {{"auc", 0.9}}}, {"test", nullptr}};
+
+  EXPECT_EQ(sentence(limited_by(result)),
+            "exposed communication, 90 % of the epoch (between servers 90 %)");
+  result["links"] = nullptr;
+  EXPECT_EQ(limited_by(result)["part"], "communication");
+}
+
 TEST(LimitedBy, WaitingWhereRanksNeitherComputeNorReceive) {
   EXPECT_EQ(limited_by(result_with(parts(3, 0, 0, 0, 7)))["part"], "other");
 }
