@@ -128,6 +128,13 @@ class ReportOfARealRun(ReportTest):
         self.assertRegex(told["dataset"]["fingerprint"], "^[0-9a-f]{8}$")
         self.assertIn(told["dataset"]["fingerprint"], page.text)
 
+    def test_of_a_run_that_predicts_links_is_whole(self):
+        out = folders.real_run(self.path, links={}, strategy={"type": "full_graph"})
+
+        _, page = self.report_of(out)
+
+        self.assertIn("does not know which links its bytes took", page.text)
+
     def test_names_every_part_of_the_epoch_as_its_result_does(self):
         out = folders.real_run(self.path)
         told = json.loads((out / "result.json").read_text())
