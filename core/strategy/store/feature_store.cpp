@@ -28,10 +28,8 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
 
 /// Buffers that are too small are allocated anew; the first `held` rows move.
 void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
-  if (!numbers_ || numbers_.tensor().rows() < pulled) {
-    numbers_ = {};  // so that both are never held
+  if (!numbers_ || numbers_.tensor().rows() < pulled)
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
-  }
   if (rows_ && rows_.tensor().rows() >= rows) return;
   if (room_) rows = std::max(rows, std::min(rows + rows / 4, room_->most));
   if (held == 0) rows_ = {};
