@@ -20,6 +20,12 @@ std::int64_t StackedRelations::row_of(Vertex v, int relation) const {
   return rows_of(v).first + (std::ranges::lower_bound(into, relation) - into.begin());
 }
 
+std::int64_t StackedRelations::most_relations() const {
+  std::int64_t most = 0;
+  for (const OfType& type : types) most = std::max<std::int64_t>(most, std::ssize(type.relations));
+  return most;
+}
+
 StackedRelations stack(const TypedGraph& typed, int copies) {
   StackedRelations stacked;
   stacked.copies = copies;

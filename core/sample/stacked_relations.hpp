@@ -54,6 +54,8 @@ struct StackedRelations {
   ///
   /// Requires  leads_to(v, relation)
   std::int64_t row_of(Vertex v, int relation) const;
+  /// The most relations into one type, so the most rows of a vertex.
+  std::int64_t most_relations() const;
 };
 
 /// Errors    ConfigError under "dataset" or "dataset.magnify": 2^31 rows or more, of all copies

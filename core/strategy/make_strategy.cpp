@@ -105,11 +105,11 @@ void require_relations(const Problem& problem) {
   if (problem.links && problem.links->relation < 0)
     refuse("links.relation", "is missing, so links are held out of edges without relations");
   if (problem.statistics) refuse("dataset.statistics", "counts edges without relations");
-  const std::optional<TypedGraph>* stored = problem.stored ? &problem.stored->typed() : nullptr;
-  if (stored != nullptr && !*stored)
+  const TypedGraph* typed = problem.typed();
+  if (typed == nullptr && problem.stored)
     refuse("dataset.parts",
            "have edges without relations (cut a data set with types, without --stream)");
-  if (stored == nullptr && !problem.data->typed)
+  if (typed == nullptr)
     throw ConfigError("model.type",
                       fmt::format("{} has weights for each relation, and '{}' has no vertex types "
                                   "and relations in its meta.json: use a typed data set, or a "
@@ -123,8 +123,7 @@ void require_relations(const Problem& problem) {
                     "batches: set strategy.type to mini_batch and train.eval_every to "
                     "0, or dataset.magnify to 1",
                     name));
-  const auto relations =
-      std::ssize((stored != nullptr ? **stored : *problem.data->typed).relations);
+  const auto relations = std::ssize(typed->relations);
   if (problem.model.bases > relations)
     throw ConfigError("model.bases",
                       fmt::format("found {}, expected at most the {} relations of '{}', or 0 for "

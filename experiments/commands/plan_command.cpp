@@ -205,7 +205,8 @@ Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
           {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
 }
 
-/// For sampled training; null if there are no batches.
+/// For sampled training; null if there are no batches. While the rows of a cache move to a larger buffer
+/// both are held, so then no bound of pinned memory is told.
 Json batches_json(const PreparedExperiment& prepared, const Programs& programs) {
   const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
   if (!sizes) return nullptr;

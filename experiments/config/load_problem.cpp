@@ -185,10 +185,7 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
-  const TypedGraph* typed = nullptr;
-  if (data.stored && data.stored->typed()) typed = &*data.stored->typed();
-  if (data.data && data.data->typed) typed = data.data->typed.get();
-  if (by_relation(problem.model) && typed != nullptr) {
+  if (const TypedGraph* typed = data.typed(); by_relation(problem.model) && typed != nullptr) {
     problem.model.relations = typed->texts();
     problem.model.types = typed->type_names();
   }

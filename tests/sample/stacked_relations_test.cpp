@@ -46,6 +46,7 @@ TEST(StackedRelations, HaveARowForEachVertexAndRelationIntoItsType) {
 
   EXPECT_EQ(stacked.rows.rows, 3 * kPapers);
   EXPECT_EQ(stacked.rows.cols, kVertices);
+  EXPECT_EQ(stacked.most_relations(), 3);
   for (Vertex v = 0; v < kPapers; ++v) {
     const auto [first, count] = stacked.rows_of(v);
     ASSERT_EQ(count, 3);

@@ -26,7 +26,8 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
   fetch(keep, rows_.view(kept_, width_), std::nullopt);
 }
 
-/// Buffers that are too small are allocated anew; the first `held` rows move.
+/// Buffers that are too small are allocated anew; the first `held` rows move. If none do, the memory of
+/// the old ones is given back first.
 void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
   if (!numbers_ || numbers_.tensor().rows() < pulled)
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);

@@ -12,6 +12,11 @@ DataFacts ProblemData::facts() const {
   return facts;
 }
 
+const TypedGraph* ProblemData::typed() const {
+  if (stored) return stored->typed() ? &*stored->typed() : nullptr;
+  return data ? data->typed.get() : nullptr;
+}
+
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem) {
   if (problem.statistics)
     return partitioned_by_statistics(*problem.statistics, problem.model, problem.partition.parts);

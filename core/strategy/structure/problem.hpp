@@ -29,6 +29,8 @@ struct ProblemData {
   /// Facts about the data that is trained on. For links, the classes are the columns of the last
   /// layer.
   DataFacts facts() const;
+  /// Types and relations of the data that is trained on, of parts without edges; null if it has none.
+  const TypedGraph* typed() const;
 };
 
 /// Everything an experiment fixes before the first operation: structure and settings, the same on

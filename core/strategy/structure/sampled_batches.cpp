@@ -573,10 +573,7 @@ SampledBatch SampledBatches::largest() const {
   SampledBatch made;
   made.rows = most.vertices;
   made.alike = has_subgraphs();
-  std::int64_t rows_of_a_vertex = relations_ ? 0 : 1;
-  if (relations_)
-    for (const StackedRelations::OfType& type : relations_->types)
-      rows_of_a_vertex = std::max<std::int64_t>(rows_of_a_vertex, std::ssize(type.relations));
+  const std::int64_t rows_of_a_vertex = relations_ ? relations_->most_relations() : 1;
   for (std::size_t l = 0; l < most.edges.size(); ++l) {
     const std::int64_t rows = most.vertices[l + 1] * rows_of_a_vertex, columns = most.vertices[l];
     SampledBatch::Layer layer{{Counts{rows, columns, most.edges[l]}, nullptr}, std::nullopt};
