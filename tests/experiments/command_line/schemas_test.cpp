@@ -77,10 +77,9 @@ TEST_F(Schemas, DescribeAPlan) {
 /// Rows of features that batches pull lie in the memory of hosts.
 TEST_F(Schemas, DescribeWhatAPlanHoldsOnHosts) {
   const auto plan = [&](const char* host_bytes) {
-    return printed("plan " + file() +
-                   R"( --json --set 'strategy={"type": "mini_batch", "fanouts": [2, 2]}')" +
-                   R"( --set 'cluster={"file": "dgx-1", "gpus": 2, "host_bytes": )" + host_bytes +
-                   "}'");
+    return printed(
+        "plan " + file() + R"( --json --set 'strategy={"type": "mini_batch", "fanouts": [2, 2]}')" +
+        R"( --set 'cluster={"file": "dgx-1", "gpus": 2, "host_bytes": )" + host_bytes + "}'");
   };
   const Json roomy = plan("\"1 GiB\""), tight = plan("100");
   for (const Json& one : {roomy, tight})
