@@ -15,12 +15,14 @@ EdgeSoftmaxArgs softmax_args(const Csr& a, const Tensor& weights,
                        .weights = memory.data<float>(weights),
                        .left = {},
                        .right = {},
+                       .own = nullptr,
                        .slope = 0,
                        .scale = scale,
                        .last_edge = a.nnz() - 1};
   if (ends) {
     args.left = inputs_of(memory, ends->left);
     args.right = inputs_of(memory, ends->right);
+    if (ends->own) args.own = memory.data<float>(*ends->own);
     args.slope = ends->slope;
   }
   return args;

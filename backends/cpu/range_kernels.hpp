@@ -43,13 +43,14 @@ struct SddmmArgs {
   std::int64_t last_edge;  // largest index into columns: prefetching stops there
 };
 
-/// weights ← softmax over the entries of each row of scale·weights, or of leaky(left + right).
+/// weights ← softmax over the entries of each row of scale·weights, or of leaky(left + right + own).
 struct EdgeSoftmaxArgs {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   std::int64_t heads;
   float* weights;                 // [nnz, heads]
   Rows<const float> left, right;  // first null: none
+  const float* own;               // [nnz, heads]; null: none
   float slope, scale;
   std::int64_t last_edge;
 };

@@ -38,14 +38,14 @@ class StreamKernels::Call {
           op.heads());
   }
   void operator()(const EdgeSoftmax& op) {
-    const auto [left, right, slope] = ends_of(op.ends);
+    const auto [left, right, own, slope] = ends_of(op.ends);
     issue("edge_softmax", api().edge_softmax, pattern(op.a), floats(op.weights), op.weights.cols(),
-          left, right, slope, op.scale);
+          left, right, own, slope, op.scale);
   }
   void operator()(const EdgeSoftmaxBackward& op) {
-    const auto [left, right, slope] = ends_of(op.ends);
+    const auto [left, right, own, slope] = ends_of(op.ends);
     issue("edge_softmax_backward", api().edge_softmax_backward, pattern(op.a), floats(op.weights),
-          floats(op.gradient), op.weights.cols(), left, right,
+          floats(op.gradient), op.weights.cols(), left, right, own,
           op.dleft ? matrix(*op.dleft) : OrreryMatrix{}, slope, op.scale);
   }
   void operator()(const Gemm& op) {
@@ -141,11 +141,13 @@ class StreamKernels::Call {
   }
   struct Ends {
     OrreryMatrix left{}, right{};
+    const float* own = nullptr;
     float slope = 0;
   };
   Ends ends_of(const std::optional<EndScores>& ends) const {
     if (!ends) return {};
-    return {matrix(ends->left), matrix(ends->right), ends->slope};
+    return {matrix(ends->left), matrix(ends->right), ends->own ? floats(*ends->own) : nullptr,
+            ends->slope};
   }
   OrreryMatrix matrix(const Tensor& t) const {
     return {memory_.bytes_at(t), t.rows(), t.cols(), t.ld, dtype_of(t.dtype)};

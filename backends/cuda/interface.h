@@ -127,13 +127,15 @@ typedef struct {
   /* dots [nnz, heads]. */
   int (*sddmm)(OrreryStream*, const OrreryPattern*, OrreryMatrix x, OrreryMatrix z, float* dots,
                int64_t heads);
-  /* weights, gradient [nnz, heads]; left.data, right.data, dleft.data null: scores are
-   * scale * weights. */
+  /* weights, gradient, own [nnz, heads]; left.data, right.data, dleft.data null: scores are
+   * scale * weights. own null: left + right alone. */
   int (*edge_softmax)(OrreryStream*, const OrreryPattern*, float* weights, int64_t heads,
-                      OrreryMatrix left, OrreryMatrix right, float slope, float scale);
+                      OrreryMatrix left, OrreryMatrix right, const float* own, float slope,
+                      float scale);
   int (*edge_softmax_backward)(OrreryStream*, const OrreryPattern*, const float* weights,
                                float* gradient, int64_t heads, OrreryMatrix left,
-                               OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
+                               OrreryMatrix right, const float* own, OrreryMatrix dleft,
+                               float slope, float scale);
   int (*gather_rows)(OrreryStream*, OrreryMatrix x, const int32_t* index, OrreryMatrix y);
   /* Sums in the order of i, so that results are repeatable; max_repeats: how often one index occurs
    * at most where known, 0 where not (1 lets rows be added at once). */

@@ -9,11 +9,12 @@
 namespace orrery::reference {
 namespace {
 
-/// left + right of an entry's two ends.
-double sum_of_ends(const EndScores& ends, const RankMemory& memory, std::int64_t row,
+/// left + right of the two ends of entry e, and its own number if there is one.
+double sum_of_ends(const EndScores& ends, const RankMemory& memory, std::int64_t row, EdgeIndex e,
                    std::int64_t column, std::int64_t head) {
   const Floats left(memory, ends.left), right(memory, ends.right);
-  return static_cast<double>(left(row, head)) + right(column, head);
+  const double sum = static_cast<double>(left(row, head)) + right(column, head);
+  return ends.own ? sum + Floats(memory, *ends.own)(e, head) : sum;
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ void apply(const EdgeSoftmax& op, const RankMemory& memory) {
       for (EdgeIndex e = first; e < last; ++e) {
         double score = static_cast<double>(op.scale) * weights(e, k);
         if (op.ends) {
-          const double sum = sum_of_ends(*op.ends, memory, i, a.columns[at(e)], k);
+          const double sum = sum_of_ends(*op.ends, memory, i, e, a.columns[at(e)], k);
           score = sum > 0 ? sum : static_cast<double>(op.ends->slope) * sum;
         }
         scores.push_back(score);
@@ -67,7 +68,7 @@ void apply(const EdgeSoftmaxBackward& op, const RankMemory& memory) {
         mean += static_cast<double>(weights(e, k)) * gradient(e, k);
       for (EdgeIndex e = first; e < last; ++e) {
         double slope = static_cast<double>(op.scale);
-        if (op.ends && sum_of_ends(*op.ends, memory, i, a.columns[at(e)], k) <= 0)
+        if (op.ends && sum_of_ends(*op.ends, memory, i, e, a.columns[at(e)], k) <= 0)
           slope = static_cast<double>(op.ends->slope);
         const double at_score = slope * weights(e, k) * (gradient(e, k) - mean);
         gradient(e, k) = static_cast<float>(at_score);

@@ -62,13 +62,15 @@ std::string words_of(const TypedGraph& typed) {
                      fmt::join(types, ", "), relations.size(), fmt::join(relations, ", "));
 }
 
+std::string reverse_name(const std::string& name) {
+  const bool reversed = name.starts_with(kReversePrefix) && name != kReversePrefix;
+  return reversed ? name.substr(kReversePrefix.size()) : kReversePrefix + name;
+}
+
 void add_reverse_relations(TypedGraph& typed) {
   const std::vector<Relation> before = typed.relations;
   for (const Relation& relation : before) {
-    const bool reversed =
-        relation.name.starts_with(kReversePrefix) && relation.name != kReversePrefix;
-    const std::string name =
-        reversed ? relation.name.substr(kReversePrefix.size()) : kReversePrefix + relation.name;
+    const std::string name = reverse_name(relation.name);
     Csr edges = transpose(*relation.graph);
     const Relation* known = typed.relation(relation.destination, name, relation.source);
     if (known == nullptr)

@@ -54,6 +54,10 @@ Csr union_of(const TypedGraph& typed);
 /// "3 vertex types (paper 10, author 20, venue 2), 4 relations (author.writes.paper 30, ...)"
 std::string words_of(const TypedGraph& typed);
 
+/// The name of the relation that has the edges of one of this name in the other direction: `rev_writes` of
+/// `writes`, and `writes` of `rev_writes`.
+std::string reverse_name(const std::string& name);
+
 /// Adds for each relation that has none another one with its edges in the other direction: for
 /// (author, writes, paper) it is (paper, rev_writes, author).
 ///

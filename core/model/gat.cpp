@@ -18,7 +18,8 @@ namespace {
 /// With h heads and z = x·W: y_i = Σ_j w_ij·z_j over the in-neighbours j of i and i itself. Heads
 /// stand side by side, or are averaged in the last layer. w_ij is the softmax over j of the scores
 /// of the form (Attention), with attention dropout. In training z_j is summed after projection
-/// dropout, while scores use all of it.
+/// dropout, while scores use all of it. Features e_ij of edges add e_ij·U to additive scores, inside
+/// their leaky ReLU; those of a self-loop that the data does not have are zeros.
 ///
 /// Memory    of each layer, beside what Model counts, in elements, s = sources(layer), m its edges,
 ///           f the columns of all heads: z, s·f; the weights of edges, m·h; of the additive form
@@ -26,9 +27,10 @@ namespace {
 ///           gradient, 2·2·h·f; where heads are averaged, n·f. Layers share m·h, in training with
 ///           attention dropout or the dot form once more. If rows of sources come in blocks, z and
 ///           the scalars have inputs(layer) rows instead of s, and (s + inputs(layer))·h more. With
-///           projection dropout z once more, after dropout.
+///           projection dropout z once more, after dropout. With features of edges m·h more.
 /// Source    Veličković et al. 2018, eqs. 1 to 6; the dot form: Vaswani et al. 2017 with one W for
-///           both ends and the rows that are summed, as in DGL's DotGatConv
+///           both ends and the rows that are summed, as in DGL's DotGatConv; features of edges:
+///           PyG's GATConv with edge_dim, whose product of two learned factors is one U here
 class GatConvolution final : public Convolution {
  public:
   GatConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
@@ -41,6 +43,9 @@ class GatConvolution final : public Convolution {
     if (additive())
       ends_ = context.parameters.add({2 * heads_, width_ / heads_},
                                      Parameters::glorot(width_ / heads_, 1), decays, "attention");
+    if (const std::int64_t columns = context.model->edge_features; columns > 0)
+      of_features_ = context.parameters.add({columns, heads_}, Parameters::glorot(columns, heads_),
+                                            decays, "edge_features");
   }
 
   void allocate() override {
@@ -54,6 +59,7 @@ class GatConvolution final : public Convolution {
     if (averages_) fit(wide_, {rows_out(), width_}, "heads");
     if (additive()) {
       fit(scalars_, {held(), 2 * heads_}, "scalars");
+      if (has_features()) fit(of_edges_, {edges(), heads_}, "scores of edges' features");
       if (!holds_sources()) {
         fit(own_right_, {held(), heads_}, "scalars that travel");
         fit(all_right_, {sources(), heads_}, "scalars of all sources");
@@ -69,8 +75,8 @@ class GatConvolution final : public Convolution {
   }
   void release() override {
     Convolution::release();
-    for (Buffer* buffer : {&z_, &kept_z_, &weights_, &wide_, &scalars_, &own_right_, &all_right_,
-                           &blocks_, &scalar_gradients_, &block_gradients_})
+    for (Buffer* buffer : {&z_, &kept_z_, &weights_, &wide_, &scalars_, &of_edges_, &own_right_,
+                           &all_right_, &blocks_, &scalar_gradients_, &block_gradients_})
       *buffer = {};
   }
 
@@ -137,6 +143,7 @@ class GatConvolution final : public Convolution {
   }
 
  private:
+  bool has_features() const { return of_features_ >= 0; }
   bool additive() const { return c_.model->attention == Attention::additive; }
   std::int64_t sources() const { return c_.products->sources(layer_); }
   bool holds_sources() const { return c_.products->holds_sources(); }
@@ -190,10 +197,15 @@ class GatConvolution final : public Convolution {
         Gemm{z().rows_at(first, count), blocks(), scalars().rows_at(first, count), false, true, 0});
   }
   EndScores end_scores() const {
-    return {left(scalars()), holds_sources() ? right(scalars()) : all_right()};
+    EndScores scores{left(scalars()), holds_sources() ? right(scalars()) : all_right()};
+    if (has_features()) scores.own = of_edges(of_edges_);
+    return scores;
   }
 
   void weigh_edges() {
+    if (has_features())
+      submit(Gemm{e().features, c_.parameters.weight(of_features_), of_edges(of_edges_), false,
+                  false, 0});
     if (additive()) return submit(EdgeSoftmax{e().pattern, weights(), end_scores()});
     submit(Sddmm{e().pattern, z().rows_at(0, rows_out()), z(), weights()});
     submit(EdgeSoftmax{e().pattern, weights(), {}, scale()});
@@ -238,6 +250,8 @@ class GatConvolution final : public Convolution {
   void through_scalars(const Tensor& gradient, const Tensor& dz) {
     const Tensor both = scalar_gradients();
     submit(EdgeSoftmaxBackward{e().pattern, weights(), gradient, end_scores(), left(both)});
+    if (has_features())
+      submit(Gemm{e().features, gradient, c_.parameters.gradient(of_features_), true, false, 0});
     submit(Fill{both.rows_at(rows_out(), held() - rows_out()).cols_at(0, heads_), 0});
     submit(SpMM{e().by_source, {}, gradient, holds_sources() ? right(both) : all_right(), 0});
     if (!holds_sources()) {
@@ -265,9 +279,9 @@ class GatConvolution final : public Convolution {
 
   bool averages_;  ///< heads, instead of side by side
   std::int64_t heads_, width_;
-  int weight_, ends_ = -1;
-  Buffer z_, kept_z_, weights_, wide_, scalars_, own_right_, all_right_, blocks_, scalar_gradients_,
-      block_gradients_;
+  int weight_, ends_ = -1, of_features_ = -1;
+  Buffer z_, kept_z_, weights_, wide_, scalars_, of_edges_, own_right_, all_right_, blocks_,
+      scalar_gradients_, block_gradients_;
 };
 
 }  // namespace

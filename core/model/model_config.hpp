@@ -80,6 +80,9 @@ struct ModelConfig {
   /// of the last layer: each is as wide as the classes, and the result is their mean
   int output_heads = 1;
   Attention attention = Attention::additive;
+  /// Columns of the features of edges, which add to additive scores; 0: none. As `relations`, they are
+  /// those of the data: whoever makes a problem sets them.
+  std::int64_t edge_features = 0;
   double attention_dropout = 0;  ///< dropout of the edges' weights
   /// Dropout of the rows x·W where they are summed; scores use whole rows.
   double projection_dropout = 0;

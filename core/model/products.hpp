@@ -29,6 +29,9 @@ struct Edges {
   /// [sources(layer), 1] i32: the global vertex of each source, if sources are held; no rows if the
   /// model drops nothing of their rows.
   Tensor vertices;
+  /// [entries, ModelConfig::edge_features]: the features of each edge, by entry of `pattern`; no rows if
+  /// edges have none.
+  Tensor features;
 };
 
 /// The products of one rank. All calls are collective: every rank makes them in the same order.

@@ -23,8 +23,17 @@ void require_weights(const T& op) {
           "left must be [rows of a, heads]");
   require(!op.ends || op.ends->right.shape == Shape{op.a.shape.cols, heads}, op,
           "right must be [columns of a, heads]");
+  require(!op.ends || !op.ends->own ||
+              (op.ends->own->shape == op.weights.shape && op.ends->own->contiguous()),
+          op, "own must be [nnz, heads] and contiguous");
   require(!op.ends || op.scale == 1, op, "scores out of ends have no scale");
   require(!op.ends || (op.ends->slope >= 0 && op.ends->slope <= 1), op, "slope must be in [0, 1]");
+}
+
+void add_ends(Operands& list, const EndScores& ends) {
+  list.add({"left", ends.left, Access::read})
+      .add({"right", ends.right, Access::read})
+      .add("own", ends.own, Access::read);
 }
 
 template <class T>
@@ -62,7 +71,7 @@ double EdgeSoftmax::bytes() const {
 }
 Operands EdgeSoftmax::operands() const {
   Operands list{{"weights", weights, ends ? Access::write : Access::update}};
-  if (ends) list.add({"left", ends->left, Access::read}).add({"right", ends->right, Access::read});
+  if (ends) add_ends(list, *ends);
   return list;
 }
 std::string EdgeSoftmax::attributes() const { return score_text(*this); }
@@ -83,7 +92,7 @@ double EdgeSoftmaxBackward::bytes() const {
 }
 Operands EdgeSoftmaxBackward::operands() const {
   Operands list{{"weights", weights, Access::read}, {"gradient", gradient, Access::update}};
-  if (ends) list.add({"left", ends->left, Access::read}).add({"right", ends->right, Access::read});
+  if (ends) add_ends(list, *ends);
   return list.add("dleft", dleft, Access::write);
 }
 std::string EdgeSoftmaxBackward::attributes() const { return score_text(*this); }

@@ -35,18 +35,20 @@ struct Sddmm {
   std::string attributes() const;
 };
 
-/// Scores of edges from a number at each end: left at the row's vertex, right at the column's.
+/// Scores of edges from a number at each end, left at the row's vertex and right at the column's, and
+/// perhaps one of the edge's own.
 ///
-/// Shapes    left [n, h] · right [m, h]
+/// Shapes    left [n, h] · right [m, h] · own [nnz, h], contiguous
 struct EndScores {
   Tensor left, right;
   float slope = 0.2F;  ///< of the leaky ReLU below 0
+  std::optional<Tensor> own{};
 };
 
 /// weights[e, k] ← exp(s(e, k)) / Σ exp(s(e', k)) over the entries e' of row(e): a softmax over the
 /// entries of each row, by heads. The scores s are scale·(what weights holds), or, with ends,
-/// leaky(left[row(e), k] + right[col(e), k]), where leaky(u) is u above 0 and slope·u below. A row
-/// without entries has no weights.
+/// leaky(left[row(e), k] + right[col(e), k] + own[e, k]), where leaky(u) is u above 0 and slope·u below.
+/// A row without entries has no weights.
 ///
 /// Shapes    a [n, m] sparse · weights [nnz, h], contiguous
 /// Source    Veličković et al. 2018, eq. 3, whose a·[Wh_i || Wh_j] is left + right; largest scores
@@ -66,7 +68,7 @@ struct EdgeSoftmax {
 
 /// Adjoint of EdgeSoftmax: gradient ← scale·weights ∘ (gradient − Σ weights ∘ gradient over the
 /// row). It turns the gradient at the weights into that at the scores. With ends it is the gradient
-/// at left + right, and dleft ← its sums over the entries of each row. The sums over columns,
+/// at left + right + own, and dleft ← its sums over the entries of each row. The sums over columns,
 /// dright, are a product with the transposed pattern.
 ///
 /// Shapes    as EdgeSoftmax; gradient [nnz, h], contiguous · dleft [n, h], with ends and only there

@@ -63,7 +63,7 @@ class BatchSampling {
   BatchSampling(const Csr& graph, const StackedRelations* relations,
                 const NeighbourSampling& sampling, const AliasRows* alias, std::uint64_t key_seed,
                 Numbering& numbering, std::vector<EdgeIndex>& positions, RowPicks& picks,
-                std::span<const EdgeIndex> excluded)
+                const ExcludedEntries& excluded)
       : graph_(graph),
         relations_(relations),
         sampling_(sampling),
@@ -169,6 +169,7 @@ class BatchSampling {
   /// the block that have them.
   void take(std::uint32_t hop, Vertex v, std::int64_t r, Csr& block) {
     const std::size_t before = positions_.size();
+    copy_ = sampling_.copies == 1 ? 0 : v % sampling_.copies;
     if (relations_ != nullptr) {
       take_of_relations(hop, v, block);
     } else {
@@ -223,23 +224,23 @@ class BatchSampling {
 
   /// Takes entries from [begin, end); `key` tells the draws from those of others.
   void take_within(std::uint32_t hop, Vertex key, EdgeIndex begin, EdgeIndex end, int fanout) {
-    const auto gone = excluded_.empty() ? excluded_ : positions_within(excluded_, begin, end);
-    if (gone.empty())
+    gone_.clear();
+    if (!excluded_.empty()) excluded_.within(begin, end, copy_, gone_);
+    if (gone_.empty())
       choose(hop, key, begin, static_cast<std::uint32_t>(end - begin),
              graph_.columns.data() + begin, fanout);
     else
-      take_without(gone, hop, key, begin, end, fanout);
+      take_without(hop, key, begin, end, fanout);
   }
 
-  /// The row is drawn from as if it had no other entries than those that are left, then what was
-  /// drawn is looked up among all.
-  void take_without(std::span<const EdgeIndex> gone, std::uint32_t hop, Vertex v, EdgeIndex begin,
-                    EdgeIndex end, int fanout) {
+  /// The row is drawn from as if it had no other entries than those that are left (without `gone_`), then
+  /// what was drawn is looked up among all.
+  void take_without(std::uint32_t hop, Vertex v, EdgeIndex begin, EdgeIndex end, int fanout) {
     left_.clear();
     left_columns_.clear();
     std::size_t next = 0;
     for (EdgeIndex e = begin; e < end; ++e)
-      if (next < gone.size() && gone[next] == e) {
+      if (next < gone_.size() && gone_[next] == e) {
         ++next;
       } else {
         left_.push_back(e);
@@ -331,17 +332,20 @@ class BatchSampling {
   Numbering& numbering_;
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
-  std::span<const EdgeIndex> excluded_;
+  const ExcludedEntries& excluded_;
+  Vertex copy_ = 0;                      ///< of the vertex that takes entries
   std::vector<AliasRows::Begun> begun_;  ///< of two windows of rows, drawn by weight
   std::vector<EdgeIndex> ends_;          ///< where the picks of each vertex end; the first is 0
+  std::vector<EdgeIndex> gone_;          ///< the excluded entries of a row
   std::vector<EdgeIndex> left_;          ///< of a row without the excluded entries: positions
   std::vector<Vertex> left_columns_;
 };
 
-std::span<const EdgeIndex> positions_within(std::span<const EdgeIndex> positions, EdgeIndex begin,
-                                            EdgeIndex end) {
-  const auto first = std::lower_bound(positions.begin(), positions.end(), begin);
-  return {first, std::lower_bound(first, positions.end(), end)};
+void ExcludedEntries::within(EdgeIndex begin, EdgeIndex end, Vertex copy,
+                             std::vector<EdgeIndex>& positions) const {
+  auto key = std::lower_bound(keys.begin(), keys.end(), begin * copies);
+  for (; key != keys.end() && *key < end * copies; ++key)
+    if (*key % copies == copy) positions.push_back(*key / copies);
 }
 
 std::int64_t MessageFlow::sampled_edges() const {
@@ -414,8 +418,8 @@ NeighbourSampler::Scratch NeighbourSampler::scratch(std::int64_t most_seeds) con
 
 MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKey& key,
                                      Scratch& scratch, bool with_edges,
-                                     std::span<const EdgeIndex> excluded) const {
-  ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == 1));
+                                     const ExcludedEntries& excluded) const {
+  ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == excluded.copies));
   return std::visit(
       [&](auto& numbering) {
         return BatchSampling(graph_, relations_, sampling_, alias_.get(), RowDraws::seed_of(key),

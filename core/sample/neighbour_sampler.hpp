@@ -58,9 +58,14 @@ struct MessageFlow {
   std::int64_t sampled_edges() const;
 };
 
-/// Those of the ascending `positions` that are in [begin, end).
-std::span<const EdgeIndex> positions_within(std::span<const EdgeIndex> positions, EdgeIndex begin,
-                                            EdgeIndex end);
+/// Entries that a sample leaves out, each in one copy of the graph.
+struct ExcludedEntries {
+  std::span<const EdgeIndex> keys{};  ///< position · copies + copy, ascending
+  int copies = 1;
+  bool empty() const { return keys.empty(); }
+  /// Appends the positions in [begin, end) of those in a copy.
+  void within(EdgeIndex begin, EdgeIndex end, Vertex copy, std::vector<EdgeIndex>& positions) const;
+};
 
 /// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of
 /// threads may sample at once, each with its own scratch memory.
@@ -102,17 +107,16 @@ class NeighbourSampler {
 
   /// The message-flow graph of the seeds. A row's neighbours depend only on (key, layer, vertex).
   ///
-  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded: positions
-  ///           in the graph's columns, ascending: entries that are not there for this sample. A row
-  ///           draws from the rest as if it were all it had; copies and the rule weighted do not
-  ///           allow this
+  /// Shapes    seeds: distinct, in the order that rows of the last level get · excluded:
+  ///           entries that are not there for this sample. A row draws from the rest as if it were
+  ///           all it had; the rule weighted does not allow this
   /// Cost      about two cache lines for each sampled edge; weighted and labor also look at all
   ///           in-neighbours of some or all rows
   /// Source    Hamilton et al., GraphSAGE (2017); Floyd's sampling (Bentley, CACM 1987) for
   ///           uniform draws; Balin and Çatalyürek, LABOR (2023), the form with exactly `fanout`
   ///           neighbours (sequential Poisson sampling)
   MessageFlow sample(std::span<const Vertex> seeds, const DrawKey& key, Scratch& scratch,
-                     bool with_edges = false, std::span<const EdgeIndex> excluded = {}) const;
+                     bool with_edges = false, const ExcludedEntries& excluded = {}) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
   /// The most edges that a vertex takes; `hop`: 0 at the seeds.

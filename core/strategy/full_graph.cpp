@@ -145,7 +145,7 @@ class FullGraph final : public Strategy {
         model_(problem.model),
         weighs_edges_(weighs_edges(problem.model)),
         by_relation_(by_relation(problem.model)),
-        ends_(ends_for(problem.model)),
+        ends_(ends_for(problem.model, problem.edge_features)),
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {
@@ -166,7 +166,7 @@ class FullGraph final : public Strategy {
         const HaloStructure halo = magnify_ == 1 ? part.halo : make_halo_structure(*source_, rank);
         part.relations = make_relations(*source_, halo, rank, magnify_);
         if (weighs_relations(model_))
-          weigh_relations(part.relations, model_, sources_of(rank, part.halo));
+          weigh_relations(part.relations, ends_, sources_of(rank, part.halo));
         for (const RelationMatrix& relation : part.relations.relations)
           if (relation.edges) {
             work.add(relation.edges->entries(), relation.edges->bytes());
@@ -220,7 +220,7 @@ class FullGraph final : public Strategy {
   std::uint64_t seed_;
   ModelConfig model_;
   bool weighs_edges_, by_relation_;
-  std::optional<EndVertices> ends_;  ///< the keys of the draws
+  std::optional<EndVertices> ends_;  ///< keys of draws and of features of edges
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   std::optional<LinkBatches> links_;
@@ -291,6 +291,7 @@ const StrategyInfo kFullGraph{
     .require_possible = require_possible_full_graph,
     .needs_structure = "the edges decide which rows a rank needs of the others",
     .edge_weights = true,
+    .edge_features = true,
     .magnifiable = true,
     .sums_over_vertices = true,
     .carries_attention = true,

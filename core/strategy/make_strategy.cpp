@@ -46,6 +46,16 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
         fmt::format("is of models that multiply by A, and \"{}\" computes what an edge "
                     "weighs: leave it out",
                     problem.model.type.name));
+  if (problem.edge_features && !info.edge_features)
+    throw ConfigError(
+        "dataset.edge_features",
+        fmt::format("goes with strategy.type {}: leave it out",
+                    strategies_with([](const StrategyInfo& s) { return s.edge_features; })));
+  const bool scored = problem.model.type == ModelType::gat || weighs_relations(problem.model);
+  if (problem.edge_features && (!scored || problem.model.attention != Attention::additive))
+    throw ConfigError("dataset.edge_features",
+                      "adds to the scores of edges: set model.type to gat or rgat and "
+                      "model.attention to additive, or leave it out");
   if (problem.statistics && !info.needs_structure.empty())
     throw NeedsStructure(fmt::format(
         "{}: {}, and dataset.statistics has none; {} need no more than that", info.name,
@@ -64,8 +74,12 @@ void require_possible_links(const Problem& problem, const StrategyInfo& info) {
         fmt::format("are predicted by strategy.type {}, not by {}",
                     strategies_with([](const StrategyInfo& s) { return s.predicts_links; }),
                     info.name));
-  if (problem.data->magnify != 1)
-    throw ConfigError("links", "are of single vertices: set dataset.magnify to 1");
+  if (problem.data->magnify != 1 &&
+      (problem.strategy.type != "mini_batch" || problem.train.eval_every != 0))
+    throw ConfigError(
+        "dataset.magnify",
+        "copies of a vertex have links in batches alone, and no scores: set "
+        "strategy.type to mini_batch and train.eval_every to 0, or dataset.magnify to 1");
   if (problem.strategy.memory == Memory::autograd)
     throw ConfigError("strategy.memory",
                       "\"autograd\" knows what a tape keeps of a model, not of pairs of vertices: "

@@ -20,9 +20,10 @@
 #include "core/base/parallel.hpp"
 #include "core/base/removed_if_interrupted.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/generate/generate.hpp"
-#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/read/write_orrery.hpp"
@@ -202,11 +203,12 @@ void info(const Flags& flags) {
 }
 
 /// Writes the set and says so; shared by generate and convert.
-void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights = nullptr) {
+void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights = nullptr,
+           const std::shared_ptr<const EdgeFeatures>& edge_features = nullptr) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
   {
     const Activity writing("writing " + flags.output);
-    write_orrery(dataset, flags.output, flags.force, edge_weights.get());
+    write_orrery(dataset, flags.output, flags.force, edge_weights.get(), edge_features.get());
   }
   print_notes(dataset);
   if (flags.json)
@@ -264,6 +266,7 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
            differs("edges.npy", {npy_dtype<std::int32_t>()}) ||
            differs("features.npy", {npy_dtype<float>()}) ||
            differs("edge_weights.npy", {npy_dtype<float>()}) ||
+           differs("edge_features.npy", {npy_dtype<float>()}) ||
            differs("labels.npy", {npy_dtype<std::int32_t>(), npy_dtype<std::uint8_t>()});
   if (path.extension() == ".npz" || path.extension() == ".parquet") return true;
   if (path.extension() != ".csv" || !fs::is_regular_file(path)) return false;
@@ -322,7 +325,7 @@ class Imported {
   RemovedIfInterrupted unfinished_;
 };
 
-/// Reads a data set with the weights of its edges, if it has any, and writes it.
+/// Reads a data set with the weights and features of its edges, if it has any, and writes it.
 void convert_from(const fs::path& found, const Flags& flags,
                   const std::vector<std::string>& notes = {}) {
   Dataset dataset = read(flags);
@@ -334,7 +337,9 @@ void convert_from(const fs::path& found, const Flags& flags,
     dataset.notes.push_back("symmetrised: the reverse of every edge was added");
   }
   const bool weighted = fs::is_directory(found) && has_edge_weights(found);
-  write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr);
+  const bool featured = fs::is_directory(found) && has_edge_features(found);
+  write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr,
+        featured ? read_edge_features(found, dataset) : nullptr);
 }
 
 /// Reads any format, those of other programs too.

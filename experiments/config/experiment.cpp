@@ -391,13 +391,15 @@ void complete(Json& root, int mpi_ranks) {
                         "the parts are cut already: leave partition and "
                         "strategy.permute out");
   }
-  if (d.value("edge_weights", false))
-    for (const char* key : {"reorder", "inductive", "magnify"})
-      if (const Json& asked = d[key]; asked != "none" && asked != false && asked != 1)
-        throw ConfigError(fmt::format("dataset.{}", key),
-                          fmt::format("found {}, which has no weights of edges: leave it out, or "
-                                      "dataset.edge_weights",
-                                      asked.dump()));
+  for (const auto& [of_edges, words] :
+       {std::pair{"edge_weights", "weights"}, std::pair{"edge_features", "features"}})
+    if (d.value(of_edges, false))
+      for (const char* key : {"reorder", "inductive", "magnify"})
+        if (const Json& asked = d[key]; asked != "none" && asked != false && asked != 1)
+          throw ConfigError(fmt::format("dataset.{}", key),
+                            fmt::format("found {}, which has no {} of edges: leave it out, or "
+                                        "dataset.{}",
+                                        asked.dump(), words, of_edges));
   const bool read = d.contains("path") || d.contains("edge_list");
   if (d.contains("features") && d["features"].is_object() != read)
     throw ConfigError("dataset.features",
@@ -518,6 +520,7 @@ void set_dataset(Experiment& e, const Json& d) {
   e.statistics = graph_statistics(d, e.name);
   e.inductive = d.value("inductive", false);
   e.edge_weights = d.value("edge_weights", false);
+  e.edge_features = d.value("edge_features", false);
 }
 
 ModelConfig model_config(const Json& m) {

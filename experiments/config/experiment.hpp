@@ -47,6 +47,7 @@ struct Experiment {
   bool inductive = false;                     ///< trained on the graph of the training vertices
   std::optional<LinkConfig> links;            ///< predicted, in the place of labels
   bool edge_weights = false;                  ///< A has those of the data set
+  bool edge_features = false;                 ///< attention sees those of the data set
   ModelConfig model;
   TrainConfig train;
   PartitionOptions partition;

@@ -8,7 +8,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/graph/read/edge_weights.hpp"
+#include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/training_graph.hpp"
@@ -33,7 +34,7 @@ ProblemData inductive(ProblemData whole) {
   return training;
 }
 
-/// With the weights of its edges, where they are asked for.
+/// With the weights and features of its edges, where they are asked for.
 ProblemData in_memory(const Experiment& experiment) {
   Dataset dataset = load_dataset(experiment.dataset);
   ProblemData made;
@@ -47,6 +48,14 @@ ProblemData in_memory(const Experiment& experiment) {
       made.edge_weights = read_edge_weights(folder, *dataset.graph);
     else if (has_edge_weights(folder))
       dataset.notes.emplace_back("edges have weights, which dataset.edge_weights=true would use");
+    if (experiment.edge_features && !has_edge_features(folder))
+      throw ConfigError(
+          "dataset.edge_features",
+          fmt::format("'{}' has no features of edges (edge_features.npy)", dataset.name));
+    if (experiment.edge_features)
+      made.edge_features = read_edge_features(folder, dataset);
+    else if (has_edge_features(folder))
+      dataset.notes.emplace_back("edges have features, which dataset.edge_features=true would use");
   }
   made.data = std::make_shared<const Dataset>(std::move(dataset));
   return made;
@@ -91,6 +100,10 @@ ProblemData DatasetCache::load(const Experiment& experiment) {
       last_.stored = std::make_shared<const PartitionedDataset>(experiment.parts);
     if (experiment.links) {
       auto [trained, links] = hold_out_links(*last_.data, *experiment.links, experiment.seed);
+      if (trained.magnify > 1)
+        trained.notes.push_back(
+            fmt::format("each link is in one of the {} copies: an epoch trains on one of {} links",
+                        trained.magnify, trained.magnify));
       last_.data = std::make_shared<const Dataset>(std::move(trained));
       last_.links = std::move(links);
     }
@@ -185,6 +198,7 @@ Problem make_problem(const Experiment& experiment, const ProblemData& data, Part
   Problem problem;
   static_cast<ProblemData&>(problem) = data;
   problem.model = experiment.model;
+  if (data.edge_features) problem.model.edge_features = data.edge_features->width();
   if (const TypedGraph* typed = data.typed(); by_relation(problem.model) && typed != nullptr) {
     problem.model.relations = typed->texts();
     problem.model.types = typed->type_names();

@@ -80,6 +80,11 @@ void require_inferable(const Experiment& e, bool planned) {
     throw ConfigError(
         "dataset.edge_weights",
         "orrery infer multiplies by degrees alone: leave it out, or use orrery predict");
+  if (e.edge_features)
+    throw ConfigError(
+        "dataset.edge_features",
+        "orrery infer knows edges by their two ends alone: leave it out, or use orrery "
+        "predict");
   require_layer_by_layer(e.model);
   if (e.weights.empty() && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)

@@ -15,7 +15,7 @@ from _orrery import ConfigError, Csr, DataError, ShapeError
 
 from .kernels import graph as make_graph
 
-_FILES = {"meta.json", "edges.npy", "edge_weights.npy", "features.npy", "labels.npy", "split.npy"}
+_FILES = {"meta.json", "edges.npy", "edge_weights.npy", "edge_features.npy", "features.npy", "labels.npy", "split.npy"}
 
 
 def _array(values: Any) -> np.ndarray:
@@ -41,19 +41,20 @@ def _left_out(names: Any, how: str) -> list[str]:
     return [f"data of edges were left out: {words}; {how}"] if words else []
 
 
-def _features(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
+def _features(values: Any, count: int, notes: list[str], name: str = "features") -> np.ndarray:
+    """Rows of features as float32, a row for each vertex or edge."""
     array = _array(values.toarray() if hasattr(values, "toarray") else values)
-    if array.ndim != 2 or array.shape[0] != vertices:
-        raise ShapeError(f"features: expected [{vertices}, F], found {list(array.shape)}")
+    if array.ndim != 2 or array.shape[0] != count:
+        raise ShapeError(f"{name}: expected [{count}, F], found {list(array.shape)}")
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
-        raise DataError(f"features: expected real numbers, found {array.dtype}")
+        raise DataError(f"{name}: expected real numbers, found {array.dtype}")
     if (given := _type_of(values, array)) != "float32":
-        notes.append(f"features were {given} and are float32 here")
+        notes.append(f"{name.replace('_', ' ')} were {given} and are float32 here")
     with np.errstate(over="ignore"):  # told below
         made = np.ascontiguousarray(array, dtype=np.float32)
     if not np.isfinite(made).all():
         row, column = np.argwhere(~np.isfinite(made))[0]
-        raise DataError(f"features[{row}, {column}]: expected a finite float32, "
+        raise DataError(f"{name}[{row}, {column}]: expected a finite float32, "
                         f"found {array[row, column]}")
     return made
 
@@ -99,14 +100,48 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
     return split
 
 
+def _ends(edges: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sources and destinations of the edges that graph() takes; of a matrix those of its entries."""
+    if hasattr(edges, "tocoo"):
+        entries = edges.tocoo()
+        return entries.col, entries.row
+    if isinstance(edges, Csr):
+        return tuple(edges.edge_index)
+    source, destination = _array(edges)
+    return source, destination
+
+
+def _of_made(distinct: np.ndarray, made: Any) -> np.ndarray:
+    """For each edge of `made` the place of the same edge in `distinct`, which has source * vertices + destination of
+    each, ascending; for one that was added as the reverse of another the place of that one."""
+    def find(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = first * made.shape[0] + second
+        at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+        return at, distinct[at] == wanted
+
+    ours = made.edge_index.astype(np.int64)
+    if not len(distinct):
+        return np.empty(0, np.int64)
+    (here, there), (back, reverse) = find(ours[0], ours[1]), find(ours[1], ours[0])
+    assert (there | reverse).all()
+    return np.where(there, here, back)
+
+
+def _edge_features(values: Any, edges: Any, made: Any, notes: list[str]) -> np.ndarray:
+    """The features of the edges of `made`, in their order. An edge that comes several times has those of its first;
+    one that was added as the reverse of another has those of that one."""
+    source, destination = _ends(edges)
+    given = _features(values, len(source), notes, "edge_features")
+    if not given.shape[1]:
+        raise ShapeError("edge_features: expected at least one column, found none")
+    distinct, first = np.unique(source.astype(np.int64) * made.shape[0] + destination, return_index=True)
+    return given[first[_of_made(distinct, made)]]
+
+
 def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.ndarray:
     """The weights of the edges of `made`, in their order. An edge that comes several times weighs as much as all of
     them; one that was added as the reverse of another weighs as much as that one."""
-    if hasattr(edges, "tocoo"):
-        entries = edges.tocoo()
-        source, destination = entries.col, entries.row
-    else:
-        source, destination = _array(edges)
+    source, destination = _ends(edges)
     given = _array(values).reshape(-1)
     if given.shape != source.shape:
         raise ShapeError(f"edge_weights: expected {len(source)}, one for each edge, found {len(given)}")
@@ -118,19 +153,9 @@ def _edge_weights(values: Any, edges: Any, made: Any, notes: list[str]) -> np.nd
         raise DataError(f"edge_weights[{at}]: expected a finite number >= 0, found {given[at]}")
     if (kind := _type_of(values, given)) != "float32":
         notes.append(f"edge weights were {kind} and are float32 here")
-    n = made.shape[0]
-    keys, place = np.unique(source.astype(np.int64) * n + destination, return_inverse=True)
-    sums = np.bincount(place, given, len(keys)) if len(keys) else np.empty(0)
-    ours = made.edge_index.astype(np.int64)
-
-    def find(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        wanted = first * n + second
-        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-        return at, (keys[at] == wanted) if len(keys) else np.zeros(len(wanted), bool)
-
-    (here, there), (back, reverse) = find(ours[0], ours[1]), find(ours[1], ours[0])
-    assert (there | reverse).all()
-    return np.where(there, sums[here], sums[back]).astype(np.float32) if len(keys) else np.empty(0, np.float32)
+    distinct, place = np.unique(source.astype(np.int64) * made.shape[0] + destination, return_inverse=True)
+    sums = np.bincount(place, given, len(distinct)) if len(distinct) else np.empty(0)
+    return sums[_of_made(distinct, made)].astype(np.float32)
 
 
 def _replaceable(folder: Path, force: bool) -> None:
@@ -150,15 +175,16 @@ def _flush(file: Path) -> None:
 
 def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, features: Any = None,
                   labels: Any = None, split: Any = None, name: str | None = None,
-                  symmetric: bool = False, edge_weights: Any = None, notes: Any = (),
-                  force: bool = False) -> Path:
+                  symmetric: bool = False, edge_weights: Any = None, edge_features: Any = None,
+                  notes: Any = (), force: bool = False) -> Path:
     """Writes a folder that `dataset.path` of an experiment may name; it appears whole or not at all.
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
     features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or [N, C]
     of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
     its entries), finite and >= 0; used
-        with "dataset": {"edge_weights": true}.
+        with "dataset": {"edge_weights": true}. edge_features: [E, F] in the same order, kept as float32; used
+        with "dataset": {"edge_features": true}.
     split: (train, validation, test) masks, or uint8 [N] of 0, 1, 2 and 255.
     force: replace a data set that is there.
 
@@ -178,6 +204,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     arrays = {"edges.npy": made.edge_index.astype(np.int32)}
     if edge_weights is not None:
         arrays["edge_weights.npy"] = _edge_weights(edge_weights, edges, made, told)
+    if edge_features is not None:
+        arrays["edge_features.npy"] = _edge_features(edge_features, edges, made, told)
     if features is not None:
         arrays["features.npy"] = _features(features, vertices, told)
     if labels is not None:
@@ -292,16 +320,18 @@ def _weights_of(network: Any, name: str | None, notes: list[str]) -> np.ndarray 
 
 
 def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
-    """A Data of PyTorch Geometric: edge_index, and edge_weight, x, y and the masks where it has them.
-    Edge attributes are left out with a note. `rest` as of write_dataset()."""
+    """A Data of PyTorch Geometric: edge_index, and edge_weight, edge_attr (as features of edges), x, y and the masks
+    where it has them. `rest` as of write_dataset()."""
     if len(getattr(data, "node_types", [None])) != 1 or hasattr(data, "edge_index_dict"):
         raise DataError("from_pyg: expected one type of vertices; use data.to_homogeneous() first")
     if getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
         raise DataError("from_pyg: expected a Data with edge_index (ToSparseTensor removes it); of a data set "
                         "take data_set[0]")
-    notes = list(rest.pop("notes", ()))
-    if getattr(data, "edge_attr", None) is not None and "edge_weights" not in rest:
-        notes += _left_out(["edge_attr"], "edge_weights=data.edge_attr takes one number for each edge")
+    notes, attributes = list(rest.pop("notes", ())), getattr(data, "edge_attr", None)
+    if attributes is not None and not {"edge_weights", "edge_features"} & rest.keys():
+        attributes = _array(attributes)
+        rest["edge_features"] = attributes.reshape(len(attributes), -1)
+        notes.append("edge_attr are features of the edges, for dataset.edge_features")
     masks = tuple(getattr(data, f"{part}_mask", None) for part in ("train", "val", "test"))
     given = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None),
              "edge_weights": getattr(data, "edge_weight", None),
@@ -312,7 +342,7 @@ def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
 
 def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
     """A homogeneous graph of DGL: its edges, ndata's feat, label and masks where it has them, and edata's
-    weight. Other edata are left out with a note. `rest` as of write_dataset()."""
+    weight and feat. Other edata are left out with a note. `rest` as of write_dataset()."""
     if len(getattr(network, "ntypes", ["_N"])) != 1 or len(getattr(network, "etypes", ["_E"])) != 1:
         raise DataError("from_dgl: expected one type of vertices and of edges; use dgl.to_homogeneous first")
     source, destination = network.edges()
@@ -325,7 +355,8 @@ def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
     of_edges, notes = getattr(network, "edata", {}), list(rest.pop("notes", ()))
     if "edge_weights" not in rest:
         given["edge_weights"] = of_edges["weight"] if "weight" in of_edges else None
-        notes += _left_out([name for name in of_edges if name not in ("weight", "_ID")],
-                           "edge_weights=graph.edata[NAME] takes one number for each edge")
+        given["edge_features"] = of_edges["feat"] if "feat" in of_edges else None
+        notes += _left_out([name for name in of_edges if name not in ("weight", "feat", "_ID")],
+                           "edge_weights=graph.edata[NAME] takes one number for each edge, edge_features= a row")
     return write_dataset(folder, np.stack([_array(source), _array(destination)]), notes=notes,
                          **{"num_nodes": int(network.num_nodes()), **given, **rest})

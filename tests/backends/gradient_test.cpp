@@ -200,7 +200,7 @@ TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForTheirScores) {
   expect_near(world_.values(gradient), slopes);
 }
 
-TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForWhatStandsAtTheirEnds) {
+TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForWhatStandsAtTheirEndsAndForThemselves) {
   const Csr pattern = four_rows();
   const Sparse a = world_.sparse(pattern);
   // Sums of ends are eighths with an odd sixteenth: farther from the kink than the step.
@@ -210,7 +210,9 @@ TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForWhatStandsAtTheirEnds) {
                                      0.9375F, -0.0625F, -0.6875F, 0.3125F});
   const Tensor weights = world_.poisoned(6, 2), dweights = world_.floats(6, 2);
   const Tensor gradient = world_.poisoned(6, 2), dleft = world_.poisoned(4, 2);
-  const EndScores ends{left, right, 0.3F};
+  const Tensor own =
+      world_.given(6, 2, {0.25F, -0.5F, 1, 0.75F, -0.25F, 0, 0.5F, -1, 0.25F, 0.5F, -0.75F, 1});
+  const EndScores ends{left, right, 0.3F, own};
   const auto objective = [&] {
     run(EdgeSoftmax{a, weights, ends});
     return weighted(dweights, weights);
@@ -218,11 +220,13 @@ TEST_F(Gradient, OfASoftmaxOverEntriesHoldsForWhatStandsAtTheirEnds) {
 
   const auto by_left = central_differences(world_, left, objective);
   const auto by_right = central_differences(world_, right, objective);
+  const auto by_own = central_differences(world_, own, objective);
   objective();
   run(Copy{dweights, gradient});
   run(EdgeSoftmaxBackward{a, weights, gradient, ends, dleft});
 
   expect_near(world_.values(dleft), by_left);
+  expect_near(world_.values(gradient), by_own);
   std::vector<float> dright(10, 0);
   const auto at_edges = world_.values(gradient);
   for (std::size_t e = 0; e < 6; ++e)

@@ -99,15 +99,16 @@ struct Call {
   int operator()(const EdgeSoftmax& op) const {
     return with_pattern(op.a, [&](OrreryPattern* a) {
       return api.edge_softmax(s, a, m.at<float>(op.weights), op.weights.cols(), left_of(op.ends),
-                              right_of(op.ends), op.ends ? op.ends->slope : 0, op.scale);
+                              right_of(op.ends), own_of(op.ends), op.ends ? op.ends->slope : 0,
+                              op.scale);
     });
   }
   int operator()(const EdgeSoftmaxBackward& op) const {
     return with_pattern(op.a, [&](OrreryPattern* a) {
-      return api.edge_softmax_backward(s, a, m.at<float>(op.weights), m.at<float>(op.gradient),
-                                       op.weights.cols(), left_of(op.ends), right_of(op.ends),
-                                       op.dleft ? m.matrix(*op.dleft) : OrreryMatrix{},
-                                       op.ends ? op.ends->slope : 0, op.scale);
+      return api.edge_softmax_backward(
+          s, a, m.at<float>(op.weights), m.at<float>(op.gradient), op.weights.cols(),
+          left_of(op.ends), right_of(op.ends), own_of(op.ends),
+          op.dleft ? m.matrix(*op.dleft) : OrreryMatrix{}, op.ends ? op.ends->slope : 0, op.scale);
     });
   }
   int operator()(const Gemm& op) const {
@@ -205,6 +206,9 @@ struct Call {
   }
   OrreryMatrix right_of(const std::optional<EndScores>& ends) const {
     return ends ? m.matrix(ends->right) : OrreryMatrix{};
+  }
+  const float* own_of(const std::optional<EndScores>& ends) const {
+    return ends && ends->own ? m.at<float>(*ends->own) : nullptr;
   }
 
   /// Calls body(first elements, count) for the whole where every window is contiguous, else row by

@@ -1,5 +1,7 @@
 // Graph attention: forward against the equations written out over the graph in double, backward
 // against central differences.
+#include <functional>
+
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
@@ -84,9 +86,10 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 /// One head: every vertex weighs its in-neighbours and itself by rows of z, and sums up rows of
-/// `summed`. a: of the two ends, or none for the dot form.
+/// `summed`. a: of the two ends, or none for the dot form. own: what an edge adds to its score.
 Matrix one_head(const Csr& graph, const Matrix& z, const Matrix& summed,
-                const std::vector<std::vector<double>>& a) {
+                const std::vector<std::vector<double>>& a,
+                const std::function<double(std::size_t, std::size_t)>& own) {
   Matrix y(z.size(), std::vector<double>(z[0].size(), 0));
   for (std::size_t i = 0; i < z.size(); ++i) {
     std::vector<std::size_t> neighbours{i};
@@ -97,7 +100,7 @@ Matrix one_head(const Csr& graph, const Matrix& z, const Matrix& summed,
     for (const std::size_t j : neighbours) {
       double score = dot(z[i], z[j]) / std::sqrt(static_cast<double>(z[0].size()));
       if (!a.empty()) {
-        const double ends = dot(a[0], z[i]) + dot(a[1], z[j]);
+        const double ends = dot(a[0], z[i]) + dot(a[1], z[j]) + own(i, j);
         score = ends > 0 ? ends : 0.2 * ends;
       }
       power.push_back(std::exp(score));
@@ -127,7 +130,8 @@ Matrix kept(const ModelConfig& model, Matrix z, std::size_t first, int layer, st
   return z;
 }
 
-/// The parameters of a layer are W, the two vectors of every head where there are any, and a bias.
+/// The parameters of a layer are W, the two vectors of every head where there are any, weights for the
+/// features of edges where they have some, and a bias.
 Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parameters,
                        std::optional<std::uint32_t> step = std::nullopt) {
   const ModelConfig& model = problem.model;
@@ -149,6 +153,7 @@ Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parame
     const Matrix& w = parameters[next++];
     const std::size_t columns = w[0].size() / heads;
     const Matrix ends = additive ? parameters[next++] : Matrix{};
+    const Matrix of_features = problem.edge_features ? parameters[next++] : Matrix{};
     const Matrix& bias = parameters[next++];
     Matrix y(x.size(), std::vector<double>(last ? columns : w[0].size(), 0));
     for (std::size_t k = 0; k < heads; ++k) {
@@ -156,7 +161,14 @@ Matrix expected_logits(const Problem& problem, const std::vector<Matrix>& parame
           additive ? std::vector{ends[k], ends[heads + k]} : std::vector<std::vector<double>>{};
       const Matrix z = product(x, w, k * columns, columns);
       const Matrix summed = step ? kept(model, z, k * columns, layer, *step) : z;
-      const Matrix head = one_head(*data.graph, z, summed, a);
+      const auto own = [&](std::size_t i, std::size_t j) {
+        if (!problem.edge_features) return 0.0;
+        const auto e = testing::features_of_edge(*problem.edge_features, Vertex(i), Vertex(j));
+        double sum = 0;
+        for (std::size_t c = 0; c < e.size(); ++c) sum += e[c] * of_features[c][k];
+        return sum;
+      };
+      const Matrix head = one_head(*data.graph, z, summed, a, own);
       for (std::size_t i = 0; i < x.size(); ++i)
         for (std::size_t c = 0; c < columns; ++c)
           y[i][last ? c : k * columns + c] += last ? head[i][c] / double(heads) : head[i][c];
@@ -187,11 +199,13 @@ TEST(Gat, ComputesItsEquationsOnAnyGraph) {
   const std::vector<std::shared_ptr<const Dataset>> graphs{
       directed, random_dataset(30, 120, 5, 3, true), one_vertex};
   for (const auto& data : graphs)
-    for (const Attention form : {Attention::additive, Attention::dot})
+    for (const auto& [form, features] :
+         {std::pair{Attention::additive, 0}, {Attention::dot, 0}, {Attention::additive, 3}})
       for (const auto& [layers, heads, output_heads] :
            {std::tuple{1, 1, 1}, {1, 1, 3}, {2, 4, 1}, {3, 2, 2}}) {
         Problem problem = make_problem(data, 1, "full_graph");
         problem.model = gat(layers, 8, heads, output_heads, form);
+        if (features > 0) testing::add_edge_features(problem, features);
         if (layers == 3) problem.model.activation = Activation::elu;
 
         const Taken got = run_forward(problem);
@@ -231,6 +245,15 @@ TEST_P(GatGradient, EqualsCentralDifferenceOfTheLoss) {
   Problem problem =
       make_problem(random_dataset(30, 120, 10, 3, GetParam().symmetric), 1, "full_graph");
   problem.model = GetParam().model;
+
+  testing::expect_gradient_of_differences(problem);
+}
+
+TEST(Gat, GradientsOfFeaturesOfEdgesEqualCentralDifferences) {
+  Problem problem = make_problem(random_dataset(30, 120, 10, 3, false), 1, "full_graph");
+  problem.model = gat(2, 8, 2, 2, Attention::additive);
+  problem.model.attention_dropout = 0.25;
+  testing::add_edge_features(problem, 6);
 
   testing::expect_gradient_of_differences(problem);
 }

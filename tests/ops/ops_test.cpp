@@ -133,6 +133,8 @@ TEST(EdgeOps, RefuseExtentsThatDoNotFit) {
   refused(EdgeSoftmax{a, matrix(3, 9, 2), ends});
   refused(EdgeSoftmax{a, matrix(3, 9, 3), ends, 2});
   refused(EdgeSoftmax{a, matrix(3, 9, 3), EndScores{matrix(4, 5, 3), matrix(5, 6, 3), 1.5F}});
+  refused(EdgeSoftmax{a, matrix(3, 9, 3),
+                      EndScores{matrix(4, 5, 3), matrix(5, 6, 3), 0.2F, matrix(6, 8, 3)}});
   refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 9, 3), ends, {}});
   refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 9, 3), {}, matrix(7, 5, 3)});
   refused(EdgeSoftmaxBackward{a, matrix(3, 9, 3), matrix(6, 8, 3), {}, {}});

@@ -107,6 +107,18 @@ class Datasets(unittest.TestCase):
         orrery.from_networkx(network, self.set, force=True)
         self.assertIn("every edge has to have one", self.notes())
 
+    def test_FeaturesOfEdgesFollowTheEdges(self):
+        edges, rows = [[2, 0, 2, 1], [0, 1, 0, 1]], np.arange(8).reshape(4, 2)  # 2 -> 0 comes twice
+
+        orrery.write_dataset(self.set, edges, edge_features=rows, symmetric=True)
+
+        held = dict(zip(map(tuple, np.load(self.set / "edges.npy").T.tolist()),
+                        np.load(self.set / "edge_features.npy").tolist()))
+        self.assertEqual(held, {(2, 0): [0, 1], (0, 2): [0, 1], (0, 1): [2, 3], (1, 0): [2, 3], (1, 1): [6, 7]})
+        self.assertIn("edge features were int64", self.notes())
+        with self.assertRaisesRegex(orrery.ShapeError, r"edge_features: expected \[4, F\]"):
+            orrery.write_dataset(self.set, edges, edge_features=rows[1:], force=True)
+
     def test_DataOfPygAndGraphsOfDglAreTheSame(self):
         edges, x, y = [[0, 1], [1, 2]], np.ones((3, 2), np.float16), np.array([0, 1, 1])
         masks = np.eye(3, dtype=bool)
@@ -118,14 +130,14 @@ class Datasets(unittest.TestCase):
             ntypes=["_N"], num_nodes=lambda: 3, edges=lambda: tuple(map(Tensor, edges)),
             ndata={"feat": Tensor(x), "label": Tensor(y),
                    **{part: Tensor(mask) for part, mask in zip(parts, masks)}},
-            edata={"length": Tensor([1, 2]), "weight": Tensor([3, 4])})
+            edata={"length": Tensor([1, 2]), "weight": Tensor([3, 4]), "feat": Tensor([[1], [1]])})
 
         orrery.from_pyg(data, self.set)
         orrery.from_dgl(network, self.folder / "dgl")
 
         self.assertIn("left out: length", (self.folder / "dgl/meta.json").read_text())
         np.testing.assert_array_equal(np.load(self.folder / "dgl/edge_weights.npy"), [3, 4])
-        for file in ("edges.npy", "features.npy", "labels.npy", "split.npy"):
+        for file in ("edges.npy", "edge_features.npy", "features.npy", "labels.npy", "split.npy"):
             self.assertEqual((self.set / file).read_bytes(), (self.folder / "dgl" / file).read_bytes())
         np.testing.assert_array_equal(np.load(self.set / "split.npy"), [0, 1, 2])
         self.assertIn("left out: edge_attr", self.notes())

@@ -32,7 +32,7 @@ def small_set(folder, directed=False):
     features = rng.normal(size=(N, WIDTH)) + np.eye(CLASSES, WIDTH)[labels]
     split = rng.choice([0, 1, 2], N)
     orrery.write_dataset(folder, pairs, num_nodes=N, features=features, labels=labels, split=split,
-                         edge_weights=weights)
+                         edge_weights=weights, edge_features=rng.normal(size=(pairs.shape[1], 2)))
 
 
 class Gcn:
@@ -281,6 +281,31 @@ class Training(unittest.TestCase):
         said = orrery.predict(run, quiet=True)
         self.assertAlmostEqual(said.scores["validation"]["accuracy"], max(self.lines(run, "val_accuracy")))
 
+    def test_AttentionSeesFeaturesOfEdges(self):
+        begin = self.run_on("featured", 2, model={"type": "gat", "hidden": 6, "heads": 2, "dropout": 0},
+                            dataset={"edge_features": True}, train={"epochs": 3, "keep_best": True})
+        said = orrery.predict(begin, force=True, quiet=True)
+        p = orrery.read_checkpoint(begin / "best.bin").parameters
+        source, destination = np.load(self.folder / "set/edges.npy")
+        features = np.zeros((N, N, 2))  # those of self-loops that are added stay zeros
+        features[destination, source] = np.load(self.folder / "set/edge_features.npy")
+        edges = np.eye(N, dtype=bool)
+        edges[destination, source] = True
+        h = np.load(self.folder / "set/features.npy").astype(float)
+        for layer, heads in ((1, 2), (2, 1)):
+            z = h @ p[f"layers.{layer}.weight"]
+            width = z.shape[1] // heads
+            y = []
+            for k in range(heads):
+                part, ends = z[:, k * width:(k + 1) * width], p[f"layers.{layer}.attention"]
+                score = (part @ ends[k])[:, None] + (part @ ends[heads + k])[None, :]
+                score = score + features @ p[f"layers.{layer}.edge_features"][:, k]
+                power = np.where(edges, np.exp(np.where(score > 0, score, 0.2 * score)), 0)
+                y.append(power / power.sum(1, keepdims=True) @ part)
+            h = np.concatenate(y, 1) + p[f"layers.{layer}.bias"]
+            h = np.maximum(h, 0) if layer == 1 else h
+        np.testing.assert_allclose(said.logits, h, atol=1e-4)
+
     def test_Mistakes(self):
         for settings, words in [
                 ({"train": {"class_weights": [1, 2]}}, "expected 3 numbers"),
@@ -292,6 +317,8 @@ class Training(unittest.TestCase):
                 ({"train": {"weights": str(self.begin)}, "model": {"hidden": 9}}, "model.hidden"),
                 ({"dataset": {"edge_weights": True}, "model": {"type": "gat"}}, "dataset.edge_weights"),
                 ({"dataset": {"edge_weights": True, "reorder": "bfs"}}, "dataset.reorder"),
+                ({"dataset": {"edge_features": True, "reorder": "bfs"}, "model": {"type": "gat"}}, "dataset.reorder"),
+                ({"dataset": {"edge_features": True}, "model": {"type": "gcn"}}, "dataset.edge_features"),
                 ({"dataset": {"edge_weights": True},
                   "strategy": {"type": "mini_batch", "fanouts": [5, 5], "batch": 10}}, "dataset.edge_weights")]:
             with self.subTest(settings), self.assertRaisesRegex(orrery.RunFailed, words.replace("[", r"\[")):

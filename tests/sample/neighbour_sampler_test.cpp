@@ -474,7 +474,7 @@ TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
     constexpr int kDraws = 8000;
     for (std::uint32_t step = 0; step < kDraws; ++step) {
       const Vertex seed = 0;
-      const auto flow = sampler.sample({&seed, 1}, {1, 0, step}, scratch, false, excluded);
+      const auto flow = sampler.sample({&seed, 1}, {1, 0, step}, scratch, false, {excluded});
       const auto drawn = drawn_by(flow, 1);
       for (const Vertex v : drawn.at(0)) ++times[v];
     }
@@ -485,7 +485,7 @@ TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
   const NeighbourSampler all(graph, {{kAllNeighbours}});
   auto scratch = all.scratch(1);
   const Vertex seed = 0;
-  EXPECT_EQ(drawn_by(all.sample({&seed, 1}, {1, 0, 0}, scratch, false, excluded), 1)[0],
+  EXPECT_EQ(drawn_by(all.sample({&seed, 1}, {1, 0, 0}, scratch, false, {excluded}), 1)[0],
             (std::vector<Vertex>{2, 3, 5, 6}));
 }
 

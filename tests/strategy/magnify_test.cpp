@@ -1,5 +1,9 @@
 // A magnified graph is recorded with a multiple of the sizes of the present one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -161,7 +165,10 @@ void expect_batches_of_copies(const Problem& small) {
   auto magnified = std::make_shared<Dataset>(*small.data);
   magnified->magnify = kTimes;
   counted.data = magnified;
-  const Problem written = written_out(small, kTimes);
+  Problem written = written_out(small, kTimes);
+  if (small.links)  // each in one copy
+    written.links = std::make_shared<const LinkTask>(
+        LinkBatches(small.links, *magnified, small.partition, {}, small.train.seed).task());
   const SampledBatches a(counted), b(written);
   ASSERT_EQ(a.steps(), b.steps());
   for (int rank = 0; rank < 4; ++rank)
@@ -216,6 +223,72 @@ TEST(Magnify, TypedBatchesAreDrawnAsInTheCopiesWrittenOut) {
           in_batches(std::move(problem),
                      {.batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = by_relation}));
     }
+}
+
+/// Learns links, which batches leave out.
+Problem with_links(Problem problem, LinkConfig config) {
+  config.exclude = ExcludedLinks::batch;
+  auto [trained, links] = hold_out_links(*problem.data, config, testing::kSeed);
+  problem.data = std::make_shared<const Dataset>(std::move(trained));
+  problem.links = std::move(links);
+  return problem;
+}
+
+TEST(Magnify, LinksAreInOneCopyEach) {
+  const Problem problem = with_links(problem_of(kTimes), {});
+
+  const LinkBatches batches(problem.links, *problem.data, problem.partition, {}, 3);
+
+  const std::vector<VertexPair>&once = problem.links->train, &drawn = batches.task().train;
+  ASSERT_EQ(drawn.size(), once.size());
+  std::set<Vertex> copies;
+  for (std::size_t n = 0; n < drawn.size(); ++n) {
+    EXPECT_EQ(drawn[n].source / kTimes, once[n].source);
+    EXPECT_EQ(drawn[n].destination / kTimes, once[n].destination);
+    EXPECT_EQ(drawn[n].source % kTimes, drawn[n].destination % kTimes);
+    copies.insert(drawn[n].source % kTimes);
+  }
+  EXPECT_EQ(std::ssize(copies), kTimes);
+  for (int rank = 0; rank < kMagnifiedRanks; ++rank) {
+    const ScoredLinks pairs = batches.of(rank, 0, 0);
+    for (const VertexPair& pair : pairs.negatives) {
+      const auto row = problem.data->graph->row(pair.destination / kTimes);
+      EXPECT_FALSE(pair.source % kTimes == pair.destination % kTimes &&
+                   std::binary_search(row.begin(), row.end(), pair.source / kTimes));
+      EXPECT_LT(pair.destination, kTimes * problem.data->vertices());
+    }
+  }
+}
+
+TEST(Magnify, BatchesOfLinksAreDrawnAsInTheCopiesWrittenOut) {
+  for (const NegativesFrom negatives : {NegativesFrom::uniform, NegativesFrom::joint,
+                                        NegativesFrom::in_batch, NegativesFrom::local})
+    for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::all}) {
+      Problem problem = with_links(problem_of(1), {.negatives = negatives});
+      expect_batches_of_copies(
+          in_batches(std::move(problem), {.batch = 20, .seeds = seeds, .fanouts = {4, 3}}));
+    }
+}
+
+TEST(Magnify, BatchesOfTypedLinksAreDrawnAsInTheCopiesWrittenOut) {
+  const auto data = testing::typed_dataset(90, 600, 12, 4, true);
+  for (const char* relation : {"b.writes.a", "a.likes.a"}) {
+    Problem problem = with_links(testing::typed_problem(data, 4), {.relation = relation});
+    expect_batches_of_copies(in_batches(std::move(problem), {.batch = 20, .fanouts = {3, 2}}));
+  }
+}
+
+TEST(Magnify, OfLinksNeedsBatchesWithoutScores) {
+  const auto why = [](const char* strategy, int eval_every) {
+    Problem problem = problem_of(2, strategy);
+    if (problem.strategy.type == "mini_batch")
+      problem.strategy.own = MiniBatchSettings{.batch = 20, .fanouts = {4, 3}};
+    problem.train.eval_every = eval_every;
+    return testing::refusal(with_links(std::move(problem), {}));
+  };
+  EXPECT_EQ(why("mini_batch", 0), "");
+  EXPECT_THAT(why("mini_batch", 1), ::testing::HasSubstr("dataset.magnify: copies of a vertex"));
+  EXPECT_THAT(why("full_graph", 0), ::testing::HasSubstr("strategy.type to mini_batch"));
 }
 
 TEST(Magnify, OfBatchesIsRefusedWithoutSeedsWithACacheAndBeyondTheirNumbers) {

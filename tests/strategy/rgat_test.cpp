@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/base/error.hpp"
 #include "core/runtime/check/check.hpp"
@@ -43,9 +44,12 @@ Matrix product(const Matrix& x, const Matrix& w) {
   return y;
 }
 
+/// What an edge adds to its score for a head, beside its two ends.
+using OwnScore = std::function<double(Vertex destination, Vertex source, std::size_t head)>;
+
 /// Adds attention among the in-neighbours by one relation; heads side by side, or their mean.
 void add_attention(Matrix& y, const Matrix& x, const Csr& edges, const Matrix& weight,
-                   const Matrix& ends, Attention form) {
+                   const Matrix& ends, Attention form, const OwnScore& own) {
   const Matrix z = product(x, weight);
   const std::size_t heads = form == Attention::additive ? ends.size() / 2 : ends.size(),
                     columns = weight[0].size() / heads, out = y[0].size();
@@ -56,7 +60,7 @@ void add_attention(Matrix& y, const Matrix& x, const Csr& edges, const Matrix& w
       double sum = 0;
       for (const Vertex u : edges.row(std::int64_t(v))) {
         if (at(u) == v) continue;
-        double score = 0;
+        double score = own(Vertex(v), u, h);
         for (std::size_t c = 0; c < columns; ++c)
           score += form == Attention::additive ? z[v][h * columns + c] * ends[h][c] +
                                                      z[at(u)][h * columns + c] * ends[heads + h][c]
@@ -74,10 +78,12 @@ void add_attention(Matrix& y, const Matrix& x, const Csr& edges, const Matrix& w
 
 TEST(Rgat, ComputesItsEquation) {
   const auto data = typed_dataset(40, 240, 6, 3, false);
-  for (const Attention form : {Attention::additive, Attention::dot}) {
+  for (const auto& [form, features] :
+       {std::pair{Attention::additive, 0}, {Attention::dot, 0}, {Attention::additive, 3}}) {
     Problem p = attention(data, 1);
     p.model.attention = form;
     p.model.self_by_type = form == Attention::dot;
+    if (features > 0) testing::add_edge_features(p, features);
 
     const testing::Taken taken = testing::run_forward(p);
 
@@ -92,12 +98,21 @@ TEST(Rgat, ComputesItsEquation) {
               taken.parameters.at(layer + (p.model.self_by_type ? "self." + type.name : "self")));
           for (std::size_t c = 0; c < own[0].size(); ++c) y[at(v)][c] += own[0][c];
         }
-      for (const Relation& relation : data->typed->relations) {
+      for (std::uint32_t r = 0; r < data->typed->relations.size(); ++r) {
+        const Relation& relation = data->typed->relations[r];
         const std::string part = layer + relation.text() + ".";
         const Matrix heads(l == 1 ? 4 : 2);
+        const auto own = [&](Vertex v, Vertex u, std::size_t head) {
+          if (!p.edge_features) return 0.0;
+          const auto e = testing::features_of_edge(*p.edge_features, v, u, r);
+          const Matrix& weights = taken.parameters.at(part + "edge_features");
+          double sum = 0;
+          for (std::size_t c = 0; c < e.size(); ++c) sum += e[c] * weights[c][head];
+          return sum;
+        };
         add_attention(y, x, *relation.graph, taken.parameters.at(part + "weight"),
                       form == Attention::additive ? taken.parameters.at(part + "attention") : heads,
-                      form);
+                      form, own);
       }
       if (l == 1)
         for (auto& row : y)

@@ -159,6 +159,40 @@ inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
       partition_graph(*problem.data->graph, parts_for(strategy, ranks), {partition, "", kSeed});
   return problem;
 }
+/// Gives every edge of the data, and of its relations, features of its own: standard normal draws.
+inline void add_edge_features(Problem& problem, std::int64_t width) {
+  const Dataset& data = *problem.data;
+  auto features = std::make_shared<EdgeFeatures>();
+  std::int64_t rows = 0;
+  const auto numbered = [&](const std::shared_ptr<const Csr>& graph) {
+    EdgeRows made{graph, std::vector<Vertex>(graph->columns.size())};
+    for (Vertex& row : made.row_of_entry) row = static_cast<Vertex>(rows++);
+    return made;
+  };
+  features->of_graph = numbered(data.graph);
+  if (data.typed)
+    for (const Relation& relation : data.typed->relations)
+      features->of_relations.push_back(numbered(relation.graph));
+  std::vector<float> values;
+  Sequence draws(kSeed, Purpose::features, 77);
+  for (std::int64_t i = 0; i < rows * width; ++i)
+    values.push_back(static_cast<float>(3 * draws.uniform() - 1.5));
+  values.resize(at((rows + 1) * width));
+  features->rows = dense_features(rows + 1, width, std::move(values), "drawn", true);
+  problem.model.edge_features = width;
+  problem.edge_features = std::move(features);
+}
+
+/// The features of an edge; zeros if there is no such edge.
+inline std::vector<double> features_of_edge(const EdgeFeatures& features, Vertex destination,
+                                            Vertex source,
+                                            std::optional<std::uint32_t> relation = std::nullopt) {
+  const Vertex row = features.row_of(destination, source, relation);
+  std::vector<float> values(at(features.width()));
+  features.rows->read({&row, 1}, 0, features.width(), values.data(), features.width());
+  return {values.begin(), values.end()};
+}
+
 inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
                             const std::string& strategy, const std::string& partition = "random") {
   StrategyConfig config;

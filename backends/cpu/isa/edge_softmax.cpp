@@ -10,13 +10,14 @@ namespace {
 /// How far ahead of their use columns, and the data for them, are prefetched.
 constexpr std::int64_t kEdgesAhead = 64, kEndsAhead = 16;
 
-/// left + right of entry e, of heads [head, head + lanes).
+/// left + right of entry e, and its own number, of heads [head, head + lanes).
 template <int lanes>
 inline Vector<lanes> sum_of_ends(const EdgeSoftmaxArgs& a, Vector<lanes> left, std::int64_t e,
                                  std::int64_t head) {
   __builtin_prefetch(a.columns + smaller(e + kEdgesAhead, a.last_edge));
   __builtin_prefetch(a.right.row(a.columns[smaller(e + kEndsAhead, a.last_edge)]) + head);
-  return left + load<lanes>(a.right.row(a.columns[e]) + head);
+  const Vector<lanes> sum = left + load<lanes>(a.right.row(a.columns[e]) + head);
+  return a.own != nullptr ? sum + load<lanes>(a.own + e * a.heads + head) : sum;
 }
 
 /// Heads [head, head + lanes) of the rows of a range.

@@ -56,13 +56,18 @@ __global__ void dots_of_entries(PatternView a, Window<float> x, Window<float> z,
   }
 }
 
-/// The scores: `scale` times the present numbers, or two ends (left.first not null).
+/// The scores: `scale` times the present numbers, or two ends (left.first not null) and perhaps a number
+/// of the entry's own (own not null).
 struct Scores {
   Window<float> left, right;
+  const float* own;  ///< [entries, heads]
+  std::int64_t heads;
   float slope, scale;
   __device__ bool of_ends() const { return left.first != nullptr; }
-  __device__ float ends(std::int64_t row, std::int64_t column, std::int64_t head) const {
-    return left(row, head) + right(column, head);
+  __device__ float ends(std::int64_t row, std::int64_t e, std::int64_t column,
+                        std::int64_t head) const {
+    const float sum = left(row, head) + right(column, head);
+    return own != nullptr ? sum + own[e * heads + head] : sum;
   }
 };
 
@@ -78,7 +83,7 @@ __global__ void softmax_of_rows(const std::int64_t* offsets, const std::int32_t*
     for (std::int64_t e = first; e < last; e += kLanes) {
       float score;
       if (scores.of_ends()) {
-        const float u = scores.ends(row, columns[e], k);
+        const float u = scores.ends(row, e, columns[e], k);
         score = u > 0 ? u : scores.slope * u;
       } else {
         score = scores.scale * weights[e * heads + k];
@@ -112,7 +117,7 @@ __global__ void softmax_of_rows_backward(const std::int64_t* offsets, const std:
     double sum = 0;
     for (std::int64_t e = first; e < last; e += kLanes) {
       float slope = scores.scale;
-      if (scores.of_ends()) slope = scores.ends(row, columns[e], k) > 0 ? 1.0F : scores.slope;
+      if (scores.of_ends()) slope = scores.ends(row, e, columns[e], k) > 0 ? 1.0F : scores.slope;
       const float at_score = slope * weights[e * heads + k] * (gradient[e * heads + k] - mean);
       gradient[e * heads + k] = at_score;
       sum += at_score;
@@ -137,16 +142,18 @@ void sddmm(OrreryStream& s, const OrreryPattern* a, OrreryMatrix x, OrreryMatrix
 }
 
 void edge_softmax(OrreryStream& s, const OrreryPattern* a, float* weights, std::int64_t heads,
-                  OrreryMatrix left, OrreryMatrix right, float slope, float scale) {
-  const Scores scores{floats_or_none(left), floats_or_none(right), slope, scale};
+                  OrreryMatrix left, OrreryMatrix right, const float* own, float slope,
+                  float scale) {
+  const Scores scores{floats_or_none(left), floats_or_none(right), own, heads, slope, scale};
   launch(s, softmax_of_rows, blocks_of(a->rows), dim3{kLanes, kWarpsPerBlock, 1}, a->view.offsets,
          a->view.columns, a->rows, weights, heads, scores);
 }
 
 void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float* weights,
                            float* gradient, std::int64_t heads, OrreryMatrix left,
-                           OrreryMatrix right, OrreryMatrix dleft, float slope, float scale) {
-  const Scores scores{floats_or_none(left), floats_or_none(right), slope, scale};
+                           OrreryMatrix right, const float* own, OrreryMatrix dleft, float slope,
+                           float scale) {
+  const Scores scores{floats_or_none(left), floats_or_none(right), own, heads, slope, scale};
   launch(s, softmax_of_rows_backward, blocks_of(a->rows), dim3{kLanes, kWarpsPerBlock, 1},
          a->view.offsets, a->view.columns, a->rows, weights, gradient, heads, scores,
          floats_or_none(dleft));

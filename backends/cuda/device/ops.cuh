@@ -18,10 +18,12 @@ void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int
 void sddmm(OrreryStream& s, const OrreryPattern* a, OrreryMatrix x, OrreryMatrix z, float* dots,
            std::int64_t heads);
 void edge_softmax(OrreryStream& s, const OrreryPattern* a, float* weights, std::int64_t heads,
-                  OrreryMatrix left, OrreryMatrix right, float slope, float scale);
+                  OrreryMatrix left, OrreryMatrix right, const float* own, float slope,
+                  float scale);
 void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float* weights,
                            float* gradient, std::int64_t heads, OrreryMatrix left,
-                           OrreryMatrix right, OrreryMatrix dleft, float slope, float scale);
+                           OrreryMatrix right, const float* own, OrreryMatrix dleft, float slope,
+                           float scale);
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);

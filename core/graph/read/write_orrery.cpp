@@ -10,10 +10,11 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
-#include "core/graph/read/edge_weights.hpp"
 #include "core/graph/read/typed_files.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
 #include "core/graph/statistics.hpp"
@@ -90,6 +91,7 @@ std::string not_only_a_data_set(const fs::path& folder) {
     constexpr std::string_view kFiles[] = {"meta.json",
                                            "edges.npy",
                                            "edge_weights.npy",
+                                           "edge_features.npy",
                                            "edge_relations.npy",
                                            "features.npy",
                                            "features_indptr.npy",
@@ -104,7 +106,7 @@ std::string not_only_a_data_set(const fs::path& folder) {
 }  // namespace
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
-                  const std::vector<float>* edge_weights) {
+                  const std::vector<float>* edge_weights, const EdgeFeatures* edge_features) {
   if (dataset.typed && edge_weights != nullptr)
     throw ConfigError("dataset.edge_weights",
                       fmt::format("'{}' has relations, and edges of these have no weights: remove "
@@ -116,6 +118,7 @@ void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
   else
     write_edges(dataset, progress.path());
   if (edge_weights != nullptr) write_edge_weights(*dataset.graph, *edge_weights, progress.path());
+  if (edge_features != nullptr) write_edge_features(*edge_features, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
   progress.commit();

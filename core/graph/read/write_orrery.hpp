@@ -5,18 +5,21 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/graph/edges/edge_features.hpp"
 
 namespace orrery {
 
 /// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
 /// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
-/// sparse where that is smaller. `edge_weights`: of the graph's entries (edge_weights.hpp).
+/// sparse where that is smaller. `edge_weights`, `edge_features`: of the graph's entries
+/// (edge_weights.hpp, edge_features.hpp).
 ///
 /// Requires  the parent folder exists
 /// Errors    ConfigError: weights of the edges of a typed graph ·
 ///           DataError: `folder` exists and not `force`, or it holds anything but a data set; a
 ///           file cannot be written (the system's reason is named)
 void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false,
-                  const std::vector<float>* edge_weights = nullptr);
+                  const std::vector<float>* edge_weights = nullptr,
+                  const EdgeFeatures* edge_features = nullptr);
 
 }  // namespace orrery

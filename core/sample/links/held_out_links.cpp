@@ -132,10 +132,7 @@ void choose_relation(LinkTask& task, const Dataset& data) {
     throw ConfigError("links.relation", "has " + unknown("relation", wanted, known));
   task.relation = static_cast<int>(found - known.begin());
   const auto& [source, name, destination, graph] = typed.relations[at(task.relation)];
-  const bool is_reverse = name.starts_with(kReversePrefix);
-  task.reverse =
-      number_of(typed, destination,
-                is_reverse ? name.substr(kReversePrefix.size()) : kReversePrefix + name, source);
+  task.reverse = number_of(typed, destination, reverse_name(name), source);
   for (const auto& [type, range] :
        {std::pair{source, &task.sources}, {destination, &task.destinations}})
     *range = {static_cast<Vertex>(typed.type(type)->first), typed.type(type)->count};

@@ -15,7 +15,7 @@ namespace orrery {
 namespace {
 
 /// The numbers of these draws of the purpose `sampler`, different from those of Seeds.
-constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU;
+constexpr std::uint32_t kNegatives = 0xFFFFFFFDU, kPool = 0xFFFFFFFCU, kCopies = 0xFFFFFFFBU;
 /// A draw that is an edge is drawn again, up to this many draws in all; then it is taken.
 constexpr std::uint32_t kTries = 16;
 
@@ -28,6 +28,23 @@ std::vector<Vertex> numbers_below(std::int64_t n) {
   std::vector<Vertex> numbers(at(n));
   std::iota(numbers.begin(), numbers.end(), Vertex{0});
   return numbers;
+}
+
+/// Each link in a copy that is drawn for it; negatives come from all copies.
+std::shared_ptr<const LinkTask> in_copies(std::shared_ptr<const LinkTask> once, int copies,
+                                          std::uint64_t seed) {
+  if (copies == 1) return once;
+  auto made = std::make_shared<LinkTask>(*once);
+  const auto key = derived_seed(seed, Purpose::sampler, 0, kCopies);
+  for (std::size_t n = 0; n < made->train.size(); ++n) {
+    const auto bits = random_bits(key, Purpose::sampler, static_cast<std::uint32_t>(n));
+    const auto copy = static_cast<Vertex>(uniform_below(bits[0], bits[1], at(copies)));
+    VertexPair& link = made->train[n];
+    link = {link.source * copies + copy, link.destination * copies + copy};
+  }
+  for (VertexRange* range : {&made->sources, &made->destinations})
+    *range = {range->first * copies, range->count * copies};
+  return made;
 }
 
 }  // namespace
@@ -50,7 +67,8 @@ PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices
 
 LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, const Dataset& data,
                          const Partition& cut, LinkSteps steps, std::uint64_t seed)
-    : task_(std::move(task)),
+    : copies_(static_cast<int>(data.magnify)),
+      task_(in_copies(std::move(task), copies_, seed)),
       graph_(task_->relation < 0 ? data.graph : data.typed->relations[at(task_->relation)].graph),
       owner_(cut.owner),
       owned_(cut.members()),
@@ -117,8 +135,8 @@ LinkBatches::Group LinkBatches::group(int rank, int epoch, int step) const {
 
 std::span<const Vertex> LinkBatches::own_in(const VertexRange& range, int rank) const {
   const std::vector<Vertex>& own = owned_[at(rank)];
-  const auto first = std::lower_bound(own.begin(), own.end(), range.first);
-  return {first, std::lower_bound(first, own.end(), range.first + range.count)};
+  const auto first = std::lower_bound(own.begin(), own.end(), range.first / copies_);
+  return {first, std::lower_bound(first, own.end(), (range.first + range.count) / copies_)};
 }
 
 Vertex LinkBatches::any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b,
@@ -126,12 +144,14 @@ Vertex LinkBatches::any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t
   const auto bits = random_bits(key, Purpose::sampler, a, b);
   if (!part) return of.first + static_cast<Vertex>(uniform_below(bits[0], bits[1], at(of.count)));
   const auto own = own_in(of, *part);
-  return own[uniform_below(bits[0], bits[1], own.size())];
+  const auto i = static_cast<Vertex>(uniform_below(bits[0], bits[1], own.size() * at(copies_)));
+  return own[at(i / copies_)] * copies_ + i % copies_;
 }
 
 bool LinkBatches::is_edge(const VertexPair& pair) const {
-  const auto row = graph_->row(pair.destination);
-  return std::binary_search(row.begin(), row.end(), pair.source);
+  const auto row = graph_->row(pair.destination / copies_);
+  return pair.source % copies_ == pair.destination % copies_ &&
+         std::binary_search(row.begin(), row.end(), pair.source / copies_);
 }
 
 ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
@@ -225,6 +245,7 @@ LinkBatches::OfRanks LinkBatches::rows_of(const ScoredLinks& held_out) const {
 
 /// A rank receives each row that it needs of another one once, in ascending order of vertices.
 LinkBatches::OfRanks LinkBatches::exchange(const std::vector<ScoredLinks>& of_ranks) const {
+  ORRERY_ASSERT(copies_ == 1);
   auto made = std::make_shared<std::vector<PairRows>>(owned_.size());
   std::vector<std::vector<std::vector<Vertex>>> wanted(owned_.size());  // [rank][owner]
   for (std::size_t rank = 0; rank < owned_.size(); ++rank) {

@@ -39,7 +39,9 @@ struct PairRows {
 /// The rows of pairs whose vertices are all among `vertices`.
 PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices);
 
-/// The links of all ranks and steps, each a function of the seed, the epoch, the step and the link.
+/// The links of all ranks and steps, each a function of the seed, the epoch, the step and the link. If a
+/// vertex stands for several (Dataset::magnify), each link is in one copy of the graph, which is drawn for it,
+/// and vertex v of copy c is v · copies + c.
 /// All calls may come from several threads at once.
 class LinkBatches {
  public:
@@ -82,7 +84,7 @@ class LinkBatches {
     std::vector<Vertex> links;  ///< numbers in LinkTask::train
     std::size_t first = 0, last = 0;
   };
-  int owner_of(const VertexPair& link) const { return owner_[at(link.source)]; }
+  int owner_of(const VertexPair& link) const { return owner_[at(link.source / copies_)]; }
   Group group(int rank, int epoch, int step) const;
   Vertex any_vertex(std::uint64_t key, std::uint32_t a, std::uint32_t b, const VertexRange& of,
                     std::optional<int> part) const;
@@ -91,10 +93,11 @@ class LinkBatches {
   bool is_edge(const VertexPair& pair) const;
   OfRanks exchange(const std::vector<ScoredLinks>& of_ranks) const;
 
+  int copies_;
   std::shared_ptr<const LinkTask> task_;
   std::shared_ptr<const Csr> graph_;  ///< whose edges are links
   std::vector<std::int32_t> owner_;
-  std::vector<std::vector<Vertex>> owned_;  ///< vertices of each rank, ascending
+  std::vector<std::vector<Vertex>> owned_;  ///< vertices of each rank, ascending, of one copy
   std::vector<Vertex> row_;                 ///< of each vertex at its owner
   LinkSteps cut_;
   int ranks_per_list_;

@@ -93,6 +93,7 @@ struct StrategyInfo {
   std::string_view needs_structure{};   ///< why counts are not enough; empty: they are
   std::string_view needs_whole_data{};  ///< why parts in a folder are not enough; empty: they are
   bool edge_weights = false;            ///< multiplies by A as it is, weights of edges included
+  bool edge_features = false;           ///< its edges have those of the data (Edges::features)
   bool magnifiable = false;             ///< a vertex may stand for several (dataset.magnify)
   bool splits_columns = false;          ///< a rank holds some of the columns of its rows
   bool sends_patterns = false;          ///< sparse patterns travel

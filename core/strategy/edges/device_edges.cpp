@@ -24,6 +24,11 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
   if (structure.vertices.size() > 0)
     vertices_ = load_indices(rt, structure.vertices, "graph/vertices of sources");
+  if (const auto& [rows, row_of_entry] = structure.features; rows) {
+    features_ = Buffer(rt, {structure.features.size(), rows->width()}, DType::f32,
+                       "graph/features of edges");
+    rt.submit(Lane::copy, Load{FeatureRows{rows, row_of_entry}, features_.tensor()});
+  }
   rt.wait(Lane::compute, rt.record(Lane::copy));
   edges_ = {
       pattern_.sparse(),
@@ -31,7 +36,8 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
       by_source_.sparse(),
       order_.tensor(),
       numbers_ ? numbers_.tensor() : order_.view(0, 1),
-      vertices_ ? vertices_.tensor() : order_.view(0, 1)};
+      vertices_ ? vertices_.tensor() : order_.view(0, 1),
+      structure.features.rows ? features_.tensor() : order_.view(0, 1)};
 }
 
 void no_matrix() {

@@ -22,7 +22,7 @@ class DeviceEdges {
  private:
   /// transposed_ is empty if it equals the pattern
   SparseBuffer pattern_, transposed_, by_source_;
-  Buffer order_, numbers_, vertices_;
+  Buffer order_, numbers_, vertices_, features_;
   Edges edges_;
 };
 

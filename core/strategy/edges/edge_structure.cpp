@@ -35,10 +35,21 @@ IndexList numbers_of(const Csr& a, const EndVertices& ends) {
   parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r)
       for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
-        (*numbers)[at(e)] =
-            edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])], ends.relation);
+        (*numbers)[at(e)] = edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])],
+                                        ends.relation.value_or(0));
   });
   return IndexList(std::move(numbers));
+}
+
+std::shared_ptr<const std::vector<Vertex>> feature_rows_of(const Csr& a, const EndVertices& ends) {
+  auto rows = std::make_shared<std::vector<Vertex>>(a.columns.size());
+  parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r)
+      for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
+        (*rows)[at(e)] = ends.features->row_of(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])],
+                                               ends.relation);
+  });
+  return rows;
 }
 
 /// For edges that are only counted.
@@ -83,16 +94,18 @@ std::int64_t EdgeStructure::entries() const { return order.size(); }
 std::int64_t EdgeStructure::bytes() const {
   constexpr std::int64_t kLists = 3;  // columns of both patterns, and the order
   const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
-  return ((kLists + numbered) * entries() + vertices.size()) *
+  return ((kLists + numbered) * entries() + vertices.size() + features.size()) *
              static_cast<std::int64_t>(sizeof(Vertex)) +
          (relations ? relations->bytes() : 0);
 }
 
-std::optional<EndVertices> ends_for(const ModelConfig& model) {
+std::optional<EndVertices> ends_for(const ModelConfig& model,
+                                    std::shared_ptr<const EdgeFeatures> features) {
   EndVertices ends;
   ends.edges = model.attention_dropout > 0;
   ends.of_sources = model.projection_dropout > 0;
-  if (!ends.edges && !ends.of_sources) return std::nullopt;
+  ends.features = std::move(features);
+  if (!ends.edges && !ends.of_sources && !ends.features) return std::nullopt;
   return ends;
 }
 
@@ -120,6 +133,8 @@ EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<End
   edges.order =
       IndexList(std::shared_ptr<const std::vector<Vertex>>(by_source, &by_source->columns));
   if (ends && ends->edges) edges.numbers = numbers_of(a.csr(), *ends);
+  if (ends && ends->features)
+    edges.features = {ends->features->rows, feature_rows_of(a.csr(), *ends)};
   if (ends && ends->of_sources)
     edges.vertices = IndexList(std::make_shared<const std::vector<Vertex>>(
         ends->sources.begin(), ends->sources.begin() + a.cols()));

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/graph/edges/edge_features.hpp"
 #include "core/model/model_config.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
@@ -27,6 +28,12 @@ struct EdgeStructure {
   IndexList order;     ///< by entry of `transposed`
   IndexList numbers;   ///< by entry of `pattern`; empty if no edges are dropped
   IndexList vertices;  ///< by source; empty if nothing of their rows is dropped
+  /// Features of edges: for each entry of `pattern` a row of `rows`; null if edges have none.
+  struct FeaturesOfEntries {
+    std::shared_ptr<const Features> rows;
+    std::shared_ptr<const std::vector<Vertex>> row_of_entry;
+    std::int64_t size() const { return row_of_entry ? std::ssize(*row_of_entry) : 0; }
+  } features{};
   std::shared_ptr<const RelationStructure> relations{};  ///< for layers that work by relation: all
 
   std::int64_t entries() const;
@@ -34,18 +41,21 @@ struct EdgeStructure {
   std::int64_t bytes() const;
 };
 
-/// The global vertices at both ends of a pattern's entries, and which draws have them as keys: for
-/// edges, for sources. If entries are only counted, no vertices are read.
+/// The global vertices at both ends of a pattern's entries, and what has them as keys: draws for edges
+/// and for sources, and features of edges. If entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
-  std::uint32_t relation = 0;  ///< edges of several relations between the same vertices draw apart
-  bool edges = true;           ///< every edge has a number
-  bool of_sources = false;     ///< sources keep their vertices
+  std::optional<std::uint32_t>
+      relation{};           ///< edges of several relations between the same vertices draw apart
+  bool edges = true;        ///< every edge has a number
+  bool of_sources = false;  ///< sources keep their vertices
+  std::shared_ptr<const EdgeFeatures> features{};  ///< null: edges have none
 };
 
-/// The key of a model's draws, with vertices still to be set; nothing if it draws neither for
-/// edges nor for sources.
-std::optional<EndVertices> ends_for(const ModelConfig& model);
+/// The keys of a model's draws and of the features of edges, with vertices still to be set; nothing if it
+/// draws neither for edges nor for sources and edges have no features.
+std::optional<EndVertices> ends_for(const ModelConfig& model,
+                                    std::shared_ptr<const EdgeFeatures> features = nullptr);
 
 /// The number of an edge that decides whether it is dropped: 32 bits drawn for its two global
 /// vertices and its relation, a function of nothing else. Edges with the same number are dropped together. In a

@@ -139,7 +139,7 @@ SparseMatrix within(const Csr& edges, const std::vector<Vertex>& columns) {
 
 }  // namespace
 
-void weigh_relations(RelationStructure& structure, const ModelConfig& model,
+void weigh_relations(RelationStructure& structure, const std::optional<EndVertices>& keys,
                      std::span<const Vertex> vertices) {
   for (std::size_t k = 0; k < structure.relations.size(); ++k) {
     RelationMatrix& relation = structure.relations[k];
@@ -147,7 +147,7 @@ void weigh_relations(RelationStructure& structure, const ModelConfig& model,
         columns_used(structure.types[at(relation.destination)], relation.matrix.csr());
     std::vector<Vertex> sources;
     for (const Vertex column : used) sources.push_back(vertices[at(column)]);
-    std::optional<EndVertices> ends = ends_for(model);
+    std::optional<EndVertices> ends = keys;
     if (ends) {
       ends->rows = std::span(sources).first(at(relation.matrix.rows()));
       ends->sources = sources;

@@ -40,10 +40,11 @@ struct RelationStructure {
 RelationStructure make_relations(const StackedRelations& stacked, const Csr& block,
                                  std::int64_t rows, std::span<const Vertex> vertices);
 
-/// The same for a model that weighs the edges of relations. `vertices`: global, of all sources.
+/// The same for a model that weighs the edges of relations. `vertices`: global, of all sources; `keys`:
+/// see ends_for().
 ///
 /// Requires  real edges
-void weigh_relations(RelationStructure& structure, const ModelConfig& model,
+void weigh_relations(RelationStructure& structure, const std::optional<EndVertices>& keys,
                      std::span<const Vertex> vertices);
 
 /// `part`: the halo of the union of all relations, of the graph as it is. Every vertex then represents

@@ -24,7 +24,7 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
       if (again) continue;
       RelationStructure made = make_relations(*relations, batch.layers[l].forward.csr(),
                                               batch.rows[l + 1], *batch.vertices);
-      if (weighs_relations(model)) weigh_relations(made, model, *batch.vertices);
+      if (weighs_relations(model)) weigh_relations(made, ends_for(model), *batch.vertices);
       edges.back().relations = std::make_shared<const RelationStructure>(std::move(made));
     }
     return edges;

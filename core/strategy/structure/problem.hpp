@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/graph/data_facts.hpp"
+#include "core/graph/edges/edge_features.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/sample/links/held_out_links.hpp"
@@ -25,6 +26,8 @@ struct ProblemData {
   std::shared_ptr<const LinkTask> links = nullptr;
   /// Weights of the entries of data->graph, finite and >= 0; null: all edges count alike.
   std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
+  /// Features of the edges of data->graph and of its relations; null: edges have none.
+  std::shared_ptr<const EdgeFeatures> edge_features = nullptr;
 
   /// Facts about the data that is trained on. For links, the classes are the columns of the last
   /// layer.

@@ -83,7 +83,7 @@ void require_countable_copies(const Problem& problem, const MiniBatchSettings& s
 }
 
 /// Refuses settings that need training vertices, which links do not have.
-void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& settings) {
+void require_seeds_of_links(const MiniBatchSettings& settings) {
   if (!draws_seeds(settings.sampler))
     throw ConfigError(
         "strategy.sampler",
@@ -95,7 +95,6 @@ void require_seeds_of_links(const Problem& problem, const MiniBatchSettings& set
   if (settings.cooperative) refuse("strategy.cooperative", "set it to false");
   if (settings.cache.bytes > 0 && settings.cache.policy == CachePolicy::vip)
     refuse("strategy.cache.policy", "use \"degree\", \"presampled\", \"lru\" or \"clock\"");
-  if (problem.data->magnify != 1) refuse("dataset.magnify", "set it to 1");
 }
 
 std::optional<LinkBatches> links_of(const Problem& problem, const MiniBatchSettings& settings) {
@@ -120,7 +119,7 @@ NeighbourSampler make_sampler(const Csr& graph, const std::optional<StackedRelat
 MiniBatchSettings checked_settings(const Problem& problem) {
   MiniBatchSettings settings = mini_batch_of(problem.strategy);
   require_countable_copies(problem, settings);
-  if (problem.links) require_seeds_of_links(problem, settings);
+  if (problem.links) require_seeds_of_links(settings);
   return settings;
 }
 
@@ -418,19 +417,22 @@ std::vector<EdgeIndex> SampledBatches::excluded(int rank, int epoch, int step) c
   std::vector<EdgeIndex> entries;
   if (!links_) return entries;
   const Csr& graph = relations_ ? relations_->rows : *graph_;
+  const auto copies = static_cast<Vertex>(owners_.copies);
   const auto exclude = [&](std::int64_t row, Vertex column) {
     const auto columns = graph.row(row);
-    const auto found = std::lower_bound(columns.begin(), columns.end(), column);
-    if (found != columns.end() && *found == column)
-      entries.push_back(graph.offsets[at(row)] + (found - columns.begin()));
+    const Vertex stored = column / copies;
+    const auto found = std::lower_bound(columns.begin(), columns.end(), stored);
+    if (found != columns.end() && *found == stored)
+      entries.push_back((graph.offsets[at(row)] + (found - columns.begin())) * copies +
+                        column % copies);
   };
   // Of a relation without a reverse, the other direction is an edge of its own.
   const int relation = links_->task().relation;
   const int reverse = links_->task().reverse < 0 ? relation : links_->task().reverse;
   for (const auto& [source, destination] : links_->excluded(rank, epoch, step)) {
-    exclude(relations_ ? relations_->row_of(destination, relation) : destination, source);
+    exclude(relations_ ? relations_->row_of(destination, relation) : destination / copies, source);
     if (relations_ && !relations_->leads_to(source, reverse)) continue;
-    exclude(relations_ ? relations_->row_of(source, reverse) : source, destination);
+    exclude(relations_ ? relations_->row_of(source, reverse) : source / copies, destination);
   }
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
@@ -451,7 +453,7 @@ MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, i
   const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   Scratch scratch = take_scratch();
-  MessageFlow flow = sampler_.sample(seeds, key, scratch, false, excluded);
+  MessageFlow flow = sampler_.sample(seeds, key, scratch, false, {excluded, owners_.copies});
   if (relations_) order_by_type(flow, *relations_);
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(scratch));
@@ -613,10 +615,15 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
   const auto stored = [&](std::int64_t row) {
     return at(flow.vertices[at(row)] / static_cast<Vertex>(owners_.copies));
   };
+  std::vector<EdgeIndex> found;
   const auto gone = [&](std::int64_t row) {
     if (excluded.empty()) return std::int64_t{0};
     const std::size_t v = stored(row);
-    return std::ssize(positions_within(excluded, graph_->offsets[v], graph_->offsets[v + 1]));
+    found.clear();
+    ExcludedEntries{excluded, owners_.copies}.within(
+        graph_->offsets[v], graph_->offsets[v + 1],
+        flow.vertices[at(row)] % static_cast<Vertex>(owners_.copies), found);
+    return std::ssize(found);
   };
   const auto length = [&](std::int64_t row) {
     return static_cast<double>(lengths_[stored(row)] - gone(row));

@@ -36,14 +36,15 @@ TEST_P(KernelCases, SampledDenseProductWithLongRowsEqualsReference) {
     });
 }
 
-enum class Of { scores, ends };
+enum class Of { scores, ends, ends_and_edges };
 
 struct SoftmaxOperands {
   SoftmaxOperands(World& w, Csr pattern, Of of, std::int64_t heads, std::int64_t gap)
       : rows(pattern.rows), nnz(pattern.nnz()) {
     const std::int64_t cols = pattern.cols;
-    if (of == Of::ends)
+    if (of != Of::scores)
       ends = EndScores{w.floats(rows, heads, heads + gap), w.floats(cols, heads, heads + 2 * gap)};
+    if (of == Of::ends_and_edges) ends->own = w.floats(nnz, heads);
     a = w.sparse(std::move(pattern));
   }
   std::int64_t rows, nnz;
@@ -74,16 +75,16 @@ constexpr std::array<SoftmaxSize, 9> kSoftmaxSizes{
     {{0, 2}, {1, 1}, {5, 3}, {90, 1}, {20, 2}, {20, 4}, {20, 8}, {20, 16}, {333, 19}}};
 
 TEST_P(KernelCases, SoftmaxOverEntriesOfRowsEqualsReference) {
-  for (const auto& [size, of, gap] :
-       pairs_of(kSoftmaxSizes, std::array{Of::scores, Of::ends}, std::array{0, 3}))
+  for (const auto& [size, of, gap] : pairs_of(
+           kSoftmaxSizes, std::array{Of::scores, Of::ends, Of::ends_and_edges}, std::array{0, 3}))
     expect_equals_reference([&](World& w) -> Op {
       return softmax_on(w, random_pattern(w.draw(), size.rows, 61, 40), of, size.heads, gap);
     });
 }
 
 TEST_P(KernelCases, SoftmaxOverEntriesOfRowsBackwardEqualsReference) {
-  for (const auto& [size, of, gap] :
-       pairs_of(kSoftmaxSizes, std::array{Of::scores, Of::ends}, std::array{0, 3}))
+  for (const auto& [size, of, gap] : pairs_of(
+           kSoftmaxSizes, std::array{Of::scores, Of::ends, Of::ends_and_edges}, std::array{0, 3}))
     expect_equals_reference(
         [&](World& w) -> Op {
           return softmax_backward_on(w, random_pattern(w.draw(), size.rows, 61, 40), of, size.heads,
@@ -93,7 +94,7 @@ TEST_P(KernelCases, SoftmaxOverEntriesOfRowsBackwardEqualsReference) {
 }
 
 TEST_P(KernelCases, SoftmaxOverLongRowsEqualsReference) {
-  for (const Of of : {Of::scores, Of::ends}) {
+  for (const Of of : {Of::scores, Of::ends, Of::ends_and_edges}) {
     const auto pattern = [] { return pattern_of_lengths({5, 0, 40000, 3, 513}, 97); };
     expect_equals_reference([&](World& w) -> Op { return softmax_on(w, pattern(), of, 2); });
     expect_equals_reference(

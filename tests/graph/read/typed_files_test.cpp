@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/edges/edge_features.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/write_orrery.hpp"
@@ -241,6 +243,62 @@ TEST_F(TypedFilesTest, WhatIsWrittenIsReadAgain) {
   EXPECT_THAT(config_error([&] { write_orrery(made, file("weighted"), false, &weights); }),
               HasSubstr("dataset.edge_weights"));
   EXPECT_FALSE(std::filesystem::exists(file("weighted")));
+}
+
+/// The features of the edge from u to v.
+std::vector<float> features_of(const EdgeFeatures& features, Vertex v, Vertex u,
+                               std::optional<std::uint32_t> relation) {
+  const Vertex row = features.row_of(v, u, relation);
+  std::vector<float> values(at(features.width()));
+  features.rows->read({&row, 1}, 0, features.width(), values.data(), features.width());
+  return values;
+}
+
+TEST_F(TypedFilesTest, FeaturesOfEdgesAreThoseOfTheirRelation) {
+  write_set();
+  write_npy<float>("edge_features.npy", {5, 2}, {0, 1, 10, 11, 20, 21, 30, 31, 40, 41});
+  Dataset dataset = load();
+  add_reverse_edges(dataset);
+  ASSERT_EQ(dataset.typed->relations.size(), 6U);
+
+  const auto features = read_edge_features(folder_, dataset);
+
+  EXPECT_THAT(features_of(*features, 0, 3, 0), ElementsAre(10, 11)) << "3 writes 0";
+  EXPECT_THAT(features_of(*features, 0, 3, 1), ElementsAre(20, 21)) << "3 reviews 0";
+  EXPECT_THAT(features_of(*features, 0, 3, {}), ElementsAre(10, 11)) << "the first of both";
+  EXPECT_THAT(features_of(*features, 3, 0, 4), ElementsAre(20, 21)) << "reviewed by";
+  EXPECT_THAT(features_of(*features, 3, 0, {}), ElementsAre(10, 11));
+  EXPECT_THAT(features_of(*features, 1, 3, 1), ElementsAre(30, 31));
+  EXPECT_THAT(features_of(*features, 0, 1, 2), ElementsAre(40, 41));
+  EXPECT_THAT(features_of(*features, 2, 2, {}), ElementsAre(0, 0)) << "no edge";
+
+  write_orrery(dataset, file("copy"), false, nullptr, features.get());
+  const Dataset copy = read_dataset(file("copy").string());
+  const auto read = read_edge_features(file("copy"), copy);
+  for (std::uint32_t r = 0; r < 6; ++r) {
+    const Csr& graph = *dataset.typed->relations[r].graph;
+    for (Vertex v = 0; v < 4; ++v)
+      for (const Vertex u : graph.row(v))
+        EXPECT_EQ(features_of(*read, v, u, r), features_of(*features, v, u, r)) << r;
+  }
+}
+
+TEST_F(TypedFilesTest, WrongFeaturesOfEdgesAreErrors) {
+  write_set();
+  const Dataset dataset = load();
+  const auto refused = [&](std::vector<std::int64_t> shape, const std::vector<float>& values) {
+    write_npy<float>("edge_features.npy", std::move(shape), values);
+    return data_error([&] { read_edge_features(folder_, dataset); });
+  };
+  EXPECT_THAT(refused({4, 1}, {1, 2, 3, 4}), HasSubstr("edge_features.npy"));
+  EXPECT_THAT(refused({5}, {1, 2, 3, 4, 5}), HasSubstr("edge_features.npy"));
+  EXPECT_THAT(refused({5, 0}, {}), HasSubstr("at least one column"));
+  EXPECT_THAT(refused({5, 1}, {1, 2, std::nanf(""), 4, 5}),
+              HasSubstr("element [2, 0]: expected a finite number"));
+  write_npy<float>("edge_features.npy", {5, 1}, {1, 2, 3, 4, 5});
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 1, 7});
+  EXPECT_THAT(data_error([&] { read_edge_features(folder_, dataset); }),
+              HasSubstr("the file has changed"));
 }
 
 TEST_F(TypedFilesTest, TheFingerprintCountsTheRelationOfEachEdge) {

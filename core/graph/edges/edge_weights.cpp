@@ -1,4 +1,4 @@
-#include "core/graph/read/edge_weights.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 
 #include <fmt/core.h>
 
@@ -13,14 +13,10 @@ namespace orrery {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 bool has_entry(const Csr& graph, std::int64_t row, Vertex column) {
   const auto columns = graph.row(row);
   return std::binary_search(columns.begin(), columns.end(), column);
 }
-
-}  // namespace
 
 EdgeIndex entry_of(const Csr& graph, std::int64_t row, Vertex column) {
   const auto columns = graph.row(row);

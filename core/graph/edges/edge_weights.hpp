@@ -17,6 +17,9 @@ using EdgeWeights = std::shared_ptr<const std::vector<float>>;
 /// Requires  it is there
 EdgeIndex entry_of(const Csr& graph, std::int64_t row, Vertex column);
 
+/// Whether the row has an entry in this column.
+bool has_entry(const Csr& graph, std::int64_t row, Vertex column);
+
 /// Whether the folder has weights: edge_weights.npy, float32 [E], in the order of edges.npy.
 bool has_edge_weights(const std::filesystem::path& folder);
 
