@@ -13,6 +13,7 @@ import numpy as np
 NAMES = {
     "edges": ("edges", "edge_index"),
     "edge_weights": ("edge_weights", "edge_weight", "weights", "weight"),
+    "edge_features": ("edge_features", "edge_attr", "edge_feat"),
     "features": ("features", "x", "feat", "node_feat", "attr"),
     "labels": ("labels", "y", "label", "node_label", "class"),
     "split": ("split",),
@@ -134,7 +135,8 @@ def from_arrays(arrays, where):
     made["edges"] = edges_of(arrays[name], name, notes)
     for key, take in (("features", lambda a, n: floats_of(a, n, "features", notes)),
                       ("labels", lambda a, n: labels_of(a, n, notes)),
-                      ("edge_weights", lambda a, n: floats_of(a.reshape(-1), n, "edge weights", notes))):
+                      ("edge_weights", lambda a, n: floats_of(a.reshape(-1), n, "edge weights", notes)),
+                      ("edge_features", lambda a, n: floats_of(a, n, "edge features", notes))):
         if name := _only(arrays, NAMES[key], where):
             made[key] = take(arrays[name], name)
     if (split := split_of(arrays, where)) is not None:
@@ -152,6 +154,8 @@ def from_arrays(arrays, where):
         raise ImportProblem(f"{where}: an edge names vertex {greatest - 1}, but there are {vertices}")
     if "edge_weights" in made and len(made["edge_weights"]) != made["edges"].shape[1]:
         _fail("edge weights", f"one for each of {made['edges'].shape[1]} edges", len(made["edge_weights"]))
+    if (rows := made.get("edge_features")) is not None and (rows.ndim != 2 or len(rows) != made["edges"].shape[1]):
+        _fail("edge features", f"shape [{made['edges'].shape[1]}, F]", list(rows.shape))
     if "features" in made and made["features"].ndim != 2:
         _fail("features", f"shape [{vertices}, F]", list(made["features"].shape))
     return made, vertices, notes

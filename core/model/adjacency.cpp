@@ -46,6 +46,13 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
   return std::make_shared<const std::vector<float>>(std::move(values));
 }
 
+double weight_of(const Csr& graph, const std::vector<float>& weights, std::int64_t row,
+                 Vertex column) {
+  const auto columns = graph.row(row);
+  const auto found = std::lower_bound(columns.begin(), columns.end(), column);
+  return weights[at(graph.offsets[at(row)] + (found - columns.begin()))];
+}
+
 }  // namespace
 
 double Weighting::scale(double row_length, double column_length) const {
@@ -98,16 +105,25 @@ SparseMatrix mean_adjacency(const Csr& graph) {
   return {pattern, std::move(values)};
 }
 
+SparseMatrix mean_adjacency(const Csr& graph, const std::vector<float>& weights) {
+  const auto pattern = std::make_shared<const Csr>(without_self_loops(graph));
+  std::vector<double> sums(at(graph.rows));
+  for (std::int64_t v = 0; v < graph.rows; ++v)
+    for (const Vertex u : pattern->row(v)) sums[at(v)] += weight_of(graph, weights, v, u);
+  auto values = edge_values(*pattern, [&](std::int64_t v, Vertex u) {
+    return sums[at(v)] == 0 ? 0.0F
+                            : static_cast<float>(weight_of(graph, weights, v, u) / sums[at(v)]);
+  });
+  return {pattern, std::move(values)};
+}
+
 SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& weights,
                                 const ModelConfig& model) {
   const Weighting weight = weighting_of(model, data.symmetric);
   const Csr& graph = *data.graph;
   auto pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
   const auto of_edge = [&](std::int64_t v, std::int64_t u) -> double {
-    if (v == u) return 1;
-    const auto row = graph.row(v);
-    const auto found = std::lower_bound(row.begin(), row.end(), static_cast<Vertex>(u));
-    return weights[at(graph.offsets[at(v)] + (found - row.begin()))];
+    return v == u ? 1 : weight_of(graph, weights, v, static_cast<Vertex>(u));
   };
   std::vector<double> sums(at(graph.rows));
   bool symmetric = weight.symmetric;

@@ -37,6 +37,11 @@ SparseMatrix normalised_adjacency(const Dataset& data, const ModelConfig& model)
 /// without neighbours has an empty row.
 SparseMatrix mean_adjacency(const Csr& graph);
 
+/// The mean by weights: values w_vu / Σ w of the row. A row whose weights are all 0 is one of zeros.
+///
+/// Shapes    weights [entries of the graph]
+SparseMatrix mean_adjacency(const Csr& graph, const std::vector<float>& weights);
+
 /// The same as normalised_adjacency() of a graph whose edges have weights w: its entries are
 /// w_vu / sqrt(d_v·d_u), w_vu / d_v or w_vu, with d the sums of the weights in the rows of A; a self-loop that is added weighs 1. A row
 /// whose weights are all 0 is one of zeros.

@@ -65,7 +65,9 @@ std::string Sddmm::attributes() const {
 }
 
 void EdgeSoftmax::validate() const { require_weights(*this); }
-double EdgeSoftmax::flops() const { return (ends ? 8.0 : 6.0) * real(weights.shape.size()); }
+double EdgeSoftmax::flops() const {
+  return (!ends ? 6.0 : ends->own ? 9.0 : 8.0) * real(weights.shape.size());
+}
 double EdgeSoftmax::bytes() const {
   return pattern_bytes(a, ends.has_value()) + real(operands().bytes());
 }
@@ -85,7 +87,7 @@ void EdgeSoftmaxBackward::validate() const {
           "dleft must be [rows of a, heads]");
 }
 double EdgeSoftmaxBackward::flops() const {
-  return (ends ? 7.0 : 4.0) * real(weights.shape.size());
+  return (!ends ? 4.0 : ends->own ? 8.0 : 7.0) * real(weights.shape.size());
 }
 double EdgeSoftmaxBackward::bytes() const {
   return pattern_bytes(a, ends.has_value()) + real(operands().bytes());

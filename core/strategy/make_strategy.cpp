@@ -40,12 +40,13 @@ void require_enough_data(const Problem& problem, const StrategyInfo& info) {
         "dataset.edge_weights",
         fmt::format("goes with strategy.type {}: leave it out",
                     strategies_with([](const StrategyInfo& s) { return s.edge_weights; })));
-  if (problem.edge_weights && weighs_edges(problem.model))
-    throw ConfigError(
-        "dataset.edge_weights",
-        fmt::format("is of models that multiply by A, and \"{}\" computes what an edge "
-                    "weighs: leave it out",
-                    problem.model.type.name));
+  const bool means_of_relations = by_relation(problem.model) && !weighs_relations(problem.model);
+  if (problem.edge_weights && weighs_edges(problem.model) && !means_of_relations)
+    throw ConfigError("dataset.edge_weights",
+                      fmt::format("is of models that multiply by A or take means by relation, and "
+                                  "\"{}\" computes what an edge "
+                                  "weighs: leave it out",
+                                  problem.model.type.name));
   if (problem.edge_features && !info.edge_features)
     throw ConfigError(
         "dataset.edge_features",

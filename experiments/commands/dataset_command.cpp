@@ -338,7 +338,7 @@ void convert_from(const fs::path& found, const Flags& flags,
   }
   const bool weighted = fs::is_directory(found) && has_edge_weights(found);
   const bool featured = fs::is_directory(found) && has_edge_features(found);
-  write(dataset, flags, weighted ? read_edge_weights(found, *dataset.graph) : nullptr,
+  write(dataset, flags, weighted ? read_edge_weights(found, dataset) : nullptr,
         featured ? read_edge_features(found, dataset) : nullptr);
 }
 

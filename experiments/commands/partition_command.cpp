@@ -65,6 +65,10 @@ Experiment experiment_of(const PartitionCommandOptions& options) {
       throw ConfigError("dataset.parts", "is partitioned already");
     if (experiments.front().statistics)
       throw ConfigError("dataset.statistics", "describe no graph to cut");
+    for (const auto& [asked, key] :
+         {std::pair{experiments.front().edge_weights, "dataset.edge_weights"},
+          std::pair{experiments.front().edge_features, "dataset.edge_features"}})
+      if (asked) throw ConfigError(key, "is not in parts: set it to false");
     return experiments.front();
   }
   const Json text{{"name", "partition"},

@@ -45,7 +45,7 @@ ProblemData in_memory(const Experiment& experiment) {
           "dataset.edge_weights",
           fmt::format("'{}' has no weights of edges (edge_weights.npy)", dataset.name));
     if (experiment.edge_weights)
-      made.edge_weights = read_edge_weights(folder, *dataset.graph);
+      made.edge_weights = read_edge_weights(folder, dataset);
     else if (has_edge_weights(folder))
       dataset.notes.emplace_back("edges have weights, which dataset.edge_weights=true would use");
     if (experiment.edge_features && !has_edge_features(folder))

@@ -41,6 +41,23 @@ def _left_out(names: Any, how: str) -> list[str]:
     return [f"data of edges were left out: {words}; {how}"] if words else []
 
 
+_HOW = "edge_weights= takes one number for each edge, edge_features= a row"
+
+
+def _with_edge_features(of_edges: Any, name: str, rest: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """`rest` with the data of edges that has this name as their features, unless the caller gave some; a note tells
+    it. What is no row of finite numbers for each edge is left out."""
+    if "edge_features" in rest:
+        return rest
+    rows = _array(of_edges[name])
+    rows = rows.reshape(len(rows), -1) if rows.ndim == 1 else rows
+    if rows.ndim != 2 or not rows.shape[1] or rows.dtype.kind not in "fiub" or not np.isfinite(rows).all():
+        notes += _left_out([name], _HOW)
+        return rest
+    notes.append(f"{name} are features of the edges, for dataset.edge_features")
+    return rest | {"edge_features": rows}
+
+
 def _features(values: Any, count: int, notes: list[str], name: str = "features") -> np.ndarray:
     """Rows of features as float32, a row for each vertex or edge."""
     array = _array(values.toarray() if hasattr(values, "toarray") else values)
@@ -327,11 +344,9 @@ def from_pyg(data: Any, folder: Any, **rest: Any) -> Path:
     if getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
         raise DataError("from_pyg: expected a Data with edge_index (ToSparseTensor removes it); of a data set "
                         "take data_set[0]")
-    notes, attributes = list(rest.pop("notes", ())), getattr(data, "edge_attr", None)
-    if attributes is not None and not {"edge_weights", "edge_features"} & rest.keys():
-        attributes = _array(attributes)
-        rest["edge_features"] = attributes.reshape(len(attributes), -1)
-        notes.append("edge_attr are features of the edges, for dataset.edge_features")
+    notes = list(rest.pop("notes", ()))
+    if getattr(data, "edge_attr", None) is not None:
+        rest = _with_edge_features({"edge_attr": data.edge_attr}, "edge_attr", rest, notes)
     masks = tuple(getattr(data, f"{part}_mask", None) for part in ("train", "val", "test"))
     given = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None),
              "edge_weights": getattr(data, "edge_weight", None),
@@ -353,10 +368,10 @@ def from_dgl(network: Any, folder: Any, **rest: Any) -> Path:
              "labels": data["label"] if "label" in data else None,
              "split": masks if any(mask is not None for mask in masks) else None}
     of_edges, notes = getattr(network, "edata", {}), list(rest.pop("notes", ()))
-    if "edge_weights" not in rest:
-        given["edge_weights"] = of_edges["weight"] if "weight" in of_edges else None
-        given["edge_features"] = of_edges["feat"] if "feat" in of_edges else None
-        notes += _left_out([name for name in of_edges if name not in ("weight", "feat", "_ID")],
-                           "edge_weights=graph.edata[NAME] takes one number for each edge, edge_features= a row")
+    given["edge_weights"] = of_edges["weight"] if "weight" in of_edges else None
+    if not {"edge_weights", "edge_features"} & rest.keys():  # the caller chose among them
+        notes += _left_out([name for name in of_edges if name not in ("weight", "feat", "_ID")], _HOW)
+    if "feat" in of_edges:
+        rest = _with_edge_features(of_edges, "feat", rest, notes)
     return write_dataset(folder, np.stack([_array(source), _array(destination)]), notes=notes,
                          **{"num_nodes": int(network.num_nodes()), **given, **rest})

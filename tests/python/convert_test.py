@@ -156,11 +156,13 @@ class Arrays(unittest.TestCase):
 
     GIVEN = {"edge_index": np.array([[0, 1, 2], [1, 2, 0]]), "x": np.arange(6, dtype=np.float16).reshape(3, 2),
              "y": np.array([0, 1, -1]), "train_mask": np.array([True, False, False]),
-             "val_mask": np.array([False, True, False]), "edge_weight": np.array([1.5, 2, 3])}
+             "val_mask": np.array([False, True, False]), "edge_weight": np.array([1.5, 2, 3]),
+             "edge_attr": np.array([[0.5], [1], [-2]])}
 
     def expect_given(self, made, notes):
         np.testing.assert_array_equal(made["edges"], [[0, 1, 2], [1, 2, 0]])
         np.testing.assert_array_equal(made["edge_weights"], np.float32([1.5, 2, 3]))
+        np.testing.assert_array_equal(made["edge_features"], np.float32([[0.5], [1], [-2]]))
         np.testing.assert_array_equal(made["features"], np.float32([[0, 1], [2, 3], [4, 5]]))
         np.testing.assert_array_equal(made["labels"], [0, 1, -1])
         np.testing.assert_array_equal(made["split"], [0, 1, 255])

@@ -119,6 +119,18 @@ class Datasets(unittest.TestCase):
         with self.assertRaisesRegex(orrery.ShapeError, r"edge_features: expected \[4, F\]"):
             orrery.write_dataset(self.set, edges, edge_features=rows[1:], force=True)
 
+    def test_DataOfEdgesThatAreNoFeaturesAreLeftOutWithANote(self):
+        for given in (np.ones((2, 1, 3)), np.ones((2, 0)), [np.nan, 1], [1j, 2]):
+            data = SimpleNamespace(edge_index=Tensor([[0, 1], [1, 2]]), num_nodes=3, edge_attr=Tensor(given))
+            orrery.from_pyg(data, self.set, edge_weights=[1, 2], force=True)
+            self.assertIn("left out: edge_attr", self.notes())
+            self.assertFalse((self.set / "edge_features.npy").exists())
+
+        data.edge_attr = Tensor([5, 6])
+        orrery.from_pyg(data, self.set, edge_weights=[1, 2], force=True)
+
+        np.testing.assert_array_equal(np.load(self.set / "edge_features.npy"), [[5], [6]])
+
     def test_DataOfPygAndGraphsOfDglAreTheSame(self):
         edges, x, y = [[0, 1], [1, 2]], np.ones((3, 2), np.float16), np.array([0, 1, 1])
         masks = np.eye(3, dtype=bool)
@@ -140,7 +152,7 @@ class Datasets(unittest.TestCase):
         for file in ("edges.npy", "edge_features.npy", "features.npy", "labels.npy", "split.npy"):
             self.assertEqual((self.set / file).read_bytes(), (self.folder / "dgl" / file).read_bytes())
         np.testing.assert_array_equal(np.load(self.set / "split.npy"), [0, 1, 2])
-        self.assertIn("left out: edge_attr", self.notes())
+        self.assertIn("edge_attr are features of the edges", self.notes())
         self.assertIn("float16", self.notes())
         self.assertEqual(self.info()["vertices"], 3)
         with self.assertRaisesRegex(orrery.DataError, r"data_set\[0\]"):  # a data set of PyG passes attributes on

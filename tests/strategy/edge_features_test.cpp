@@ -120,10 +120,10 @@ TEST(EdgeFeatures, TellAttentionWhichNeighboursCount) {
     p.train.epochs = 60;
     if (features) {
       auto made = std::make_shared<EdgeFeatures>();
-      made->of_graph = {data->graph, {}};
+      made->row_of_entry.of_graph = {data->graph, {}};
       for (Vertex v = 0; v < kVertices; ++v)
         for (const Vertex u : data->graph->row(v))
-          made->of_graph.row_of_entry.push_back(counts.at({v, u}) ? 1 : 0);
+          made->row_of_entry.of_graph.values.push_back(counts.at({v, u}) ? 1 : 0);
       made->rows = dense_features(3, 1, {0, 1, 0}, "which count", true);
       p.model.edge_features = 1;
       p.edge_features = made;

@@ -91,7 +91,7 @@ Matrix weight_of(const Taken& taken, const std::string& layer, std::size_t r,
   return w;
 }
 
-/// The equation, edge by edge: self-loops left out, the mean by relation.
+/// The equation, edge by edge: self-loops left out, the mean by relation, by weights if there are some.
 Matrix expected_logits(const Problem& problem, const Taken& taken) {
   const TypedGraph& typed = *problem.data->typed;
   Matrix x = features_of(*problem.data);
@@ -115,10 +115,20 @@ Matrix expected_logits(const Problem& problem, const Taken& taken) {
       const Matrix w =
           weight_of(taken, layer, r, typed.relations[r].text(), self.size(), self[0].size());
       for (std::size_t i = 0; i < x.size(); ++i) {
-        std::vector<std::size_t> from;
-        for (const Vertex u : typed.relations[r].graph->row(std::int64_t(i)))
-          if (at(u) != i) from.push_back(at(u));
-        for (const std::size_t j : from) add(i, j, 1 / double(from.size()), w);
+        std::vector<std::pair<std::size_t, double>> from;
+        double sum = 0;
+        const Csr& graph = *typed.relations[r].graph;
+        for (const Vertex u : graph.row(std::int64_t(i)))
+          if (at(u) != i) {
+            const double weight = problem.edge_weights
+                                      ? problem.edge_weights->of_relations[r]
+                                            .values[at(entry_of(graph, std::int64_t(i), u))]
+                                      : 1;
+            from.emplace_back(at(u), weight);
+            sum += weight;
+          }
+        for (const auto& [j, weight] : from)
+          if (sum > 0) add(i, j, weight / sum, w);
       }
     }
     if (l < problem.model.layers)
@@ -135,6 +145,7 @@ TEST(Rgcn, ComputesItsEquation) {
     Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
     p.model.blocks = blocks;
     p.model.self_by_type = layers != 2;
+    if (layers == 2 || blocks == 6) testing::add_edge_weights(p);
 
     const Taken taken = run_forward(p);
 
@@ -158,6 +169,7 @@ TEST(Rgcn, LossesAreThoseOfOneRank) {
           p.model.self_by_type = bases == 0;
           p.model.dropout = 0.3;
           p.model.residual = true;
+          if (bases == 3) testing::add_edge_weights(p);
           return losses(execute(p, kernels));
         };
         const auto want = on(1, "reference");

@@ -165,14 +165,14 @@ inline void add_edge_features(Problem& problem, std::int64_t width) {
   auto features = std::make_shared<EdgeFeatures>();
   std::int64_t rows = 0;
   const auto numbered = [&](const std::shared_ptr<const Csr>& graph) {
-    EdgeRows made{graph, std::vector<Vertex>(graph->columns.size())};
-    for (Vertex& row : made.row_of_entry) row = static_cast<Vertex>(rows++);
+    EntryValues<Vertex> made{graph, std::vector<Vertex>(graph->columns.size())};
+    for (Vertex& row : made.values) row = static_cast<Vertex>(rows++);
     return made;
   };
-  features->of_graph = numbered(data.graph);
+  features->row_of_entry.of_graph = numbered(data.graph);
   if (data.typed)
     for (const Relation& relation : data.typed->relations)
-      features->of_relations.push_back(numbered(relation.graph));
+      features->row_of_entry.of_relations.push_back(numbered(relation.graph));
   std::vector<float> values;
   Sequence draws(kSeed, Purpose::features, 77);
   for (std::int64_t i = 0; i < rows * width; ++i)
@@ -181,6 +181,23 @@ inline void add_edge_features(Problem& problem, std::int64_t width) {
   features->rows = dense_features(rows + 1, width, std::move(values), "drawn", true);
   problem.model.edge_features = width;
   problem.edge_features = std::move(features);
+}
+
+/// Gives every edge of the data, and of its relations, a weight: some are 0.
+inline void add_edge_weights(Problem& problem) {
+  auto weights = std::make_shared<EdgeValues<float>>();
+  Sequence draws(kSeed, Purpose::features, 78);
+  const auto drawn = [&](const std::shared_ptr<const Csr>& graph) {
+    EntryValues<float> made{graph, std::vector<float>(graph->columns.size())};
+    for (float& weight : made.values)
+      weight = static_cast<float>(std::max(0.0, 2.5 * draws.uniform() - 0.5));
+    return made;
+  };
+  weights->of_graph = drawn(problem.data->graph);
+  if (problem.data->typed)
+    for (const Relation& relation : problem.data->typed->relations)
+      weights->of_relations.push_back(drawn(relation.graph));
+  problem.edge_weights = std::move(weights);
 }
 
 /// The features of an edge; zeros if there is no such edge.

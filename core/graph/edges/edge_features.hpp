@@ -6,24 +6,17 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "core/graph/dataset.hpp"
+#include "core/graph/edges/edge_values.hpp"
+#include "core/graph/features.hpp"
 
 namespace orrery {
 
-/// For each entry of a graph the row of its features.
-struct EdgeRows {
-  std::shared_ptr<const Csr> graph;
-  std::vector<Vertex> row_of_entry;
-};
-
-/// A row for each edge of a file, held once however many edges have it.
+/// A row for each edge of a file, held once however many entries have it.
 struct EdgeFeatures {
   std::shared_ptr<const Features>
-      rows;                            ///< the last is zeros: of edges that the data does not have
-  EdgeRows of_graph;                   ///< of the graph as it is
-  std::vector<EdgeRows> of_relations;  ///< of each relation of a typed graph
+      rows;  ///< the last is zeros: of edges that the data does not have
+  EdgeValues<Vertex> row_of_entry;
 
   std::int64_t width() const { return rows->width(); }
   /// The row of the edge from `source` to `destination`, of the graph or by a relation; that of zeros if
@@ -36,8 +29,8 @@ bool has_edge_features(const std::filesystem::path& folder);
 
 /// The features of the edges of a data set that was read from the folder. An edge that comes several times
 /// has those of its first; one that was added as the reverse of another has those of that one. In a typed
-/// graph both hold within a relation and its reverse, and an edge of the graph has those of the first edge
-/// by any relation.
+/// graph both hold within a relation and its reverse, and an edge of the graph has those of its first
+/// relation.
 ///
 /// Errors    DataError: not as many rows as edges, no columns, a number that is not finite
 std::shared_ptr<const EdgeFeatures> read_edge_features(const std::filesystem::path& folder,

@@ -106,18 +106,13 @@ std::string not_only_a_data_set(const fs::path& folder) {
 }  // namespace
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
-                  const std::vector<float>* edge_weights, const EdgeFeatures* edge_features) {
-  if (dataset.typed && edge_weights != nullptr)
-    throw ConfigError("dataset.edge_weights",
-                      fmt::format("'{}' has relations, and edges of these have no weights: remove "
-                                  "edge_weights.npy from its folder",
-                                  dataset.name));
+                  const EdgeValues<float>* edge_weights, const EdgeFeatures* edge_features) {
   FolderInProgress progress(folder, force, not_only_a_data_set);
   if (dataset.typed)
     write_typed_edges(*dataset.typed, progress.path());
   else
     write_edges(dataset, progress.path());
-  if (edge_weights != nullptr) write_edge_weights(*dataset.graph, *edge_weights, progress.path());
+  if (edge_weights != nullptr) write_edge_weights(*edge_weights, progress.path());
   if (edge_features != nullptr) write_edge_features(*edge_features, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");

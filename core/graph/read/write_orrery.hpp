@@ -15,11 +15,10 @@ namespace orrery {
 /// (edge_weights.hpp, edge_features.hpp).
 ///
 /// Requires  the parent folder exists
-/// Errors    ConfigError: weights of the edges of a typed graph ·
-///           DataError: `folder` exists and not `force`, or it holds anything but a data set; a
+/// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
 ///           file cannot be written (the system's reason is named)
 void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false,
-                  const std::vector<float>* edge_weights = nullptr,
+                  const EdgeValues<float>* edge_weights = nullptr,
                   const EdgeFeatures* edge_features = nullptr);
 
 }  // namespace orrery

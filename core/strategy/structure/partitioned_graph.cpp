@@ -13,15 +13,20 @@ namespace {
 class GraphInMemory final : public PartitionedGraph {
  public:
   GraphInMemory(std::shared_ptr<const Dataset> data, const ModelConfig& model,
-                const Partition& partition, const std::vector<float>* edge_weights)
+                const Partition& partition, const EdgeValues<float>* edge_weights)
       : data_(std::move(data)),
         owner_(partition.owner),
         row_at_owner_(partition.owner.size()),
-        a_(edge_weights == nullptr ? normalised_adjacency(*data_, model)
-                                   : weighted_adjacency(*data_, *edge_weights, model)) {
+        a_(edge_weights == nullptr
+               ? normalised_adjacency(*data_, model)
+               : weighted_adjacency(*data_, edge_weights->of_graph.values, model)) {
     if (by_relation(model))
-      for (const Relation& relation : data_->typed->relations)
-        relations_.push_back(mean_adjacency(*relation.graph));
+      for (std::size_t r = 0; r < data_->typed->relations.size(); ++r) {
+        const Csr& relation = *data_->typed->relations[r].graph;
+        relations_.push_back(edge_weights == nullptr
+                                 ? mean_adjacency(relation)
+                                 : mean_adjacency(relation, edge_weights->of_relations[r].values));
+      }
     for (auto& own : partition.members()) {
       sizes_.push_back(static_cast<std::int64_t>(own.size()));
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -98,7 +103,7 @@ PartitionedGraph::Relations PartitionedGraph::relations(int) const {
 
 std::shared_ptr<const PartitionedGraph> partitioned_in_memory(
     std::shared_ptr<const Dataset> data, const ModelConfig& model, const Partition& partition,
-    const std::vector<float>* edge_weights) {
+    const EdgeValues<float>* edge_weights) {
   return std::make_shared<const GraphInMemory>(std::move(data), model, partition, edge_weights);
 }
 

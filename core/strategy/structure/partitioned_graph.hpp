@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/graph/dataset.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/graph_statistics.hpp"
 #include "core/model/model_config.hpp"
 #include "core/model/products.hpp"
@@ -69,7 +70,7 @@ std::vector<Products::Rows> rows_of_types(const TypedGraph& typed,
 /// From a graph in memory, whose edges may have weights.
 std::shared_ptr<const PartitionedGraph> partitioned_in_memory(
     std::shared_ptr<const Dataset> data, const ModelConfig& model, const Partition& partition,
-    const std::vector<float>* edge_weights = nullptr);
+    const EdgeValues<float>* edge_weights = nullptr);
 
 /// From a folder of parts: each is read when it is first asked for.
 std::shared_ptr<const PartitionedGraph> partitioned_in_folder(

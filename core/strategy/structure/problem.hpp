@@ -6,6 +6,7 @@
 
 #include "core/graph/data_facts.hpp"
 #include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/model/model_config.hpp"
 #include "core/partition/partition.hpp"
 #include "core/sample/links/held_out_links.hpp"
@@ -24,9 +25,8 @@ struct ProblemData {
   std::shared_ptr<const ProblemData> whole = nullptr;
   /// The links that are learned and predicted in the place of labels; null: labels.
   std::shared_ptr<const LinkTask> links = nullptr;
-  /// Weights of the entries of data->graph, finite and >= 0; null: all edges count alike.
-  std::shared_ptr<const std::vector<float>> edge_weights = nullptr;
-  /// Features of the edges of data->graph and of its relations; null: edges have none.
+  EdgeWeights edge_weights = nullptr;  ///< of the edges of `data`; null: all count alike
+  /// Features of the edges of `data`; null: they have none.
   std::shared_ptr<const EdgeFeatures> edge_features = nullptr;
 
   /// Facts about the data that is trained on. For links, the classes are the columns of the last

@@ -12,6 +12,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/write_orrery.hpp"
@@ -239,10 +240,35 @@ TEST_F(TypedFilesTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(fingerprint_of(read), fingerprint_of(made));
   write_orrery(read, file("set"), true);
   expect_equal_types(read_dataset(file("set").string()), made);
-  const std::vector<float> weights(at(made.edges()), 1);
-  EXPECT_THAT(config_error([&] { write_orrery(made, file("weighted"), false, &weights); }),
-              HasSubstr("dataset.edge_weights"));
-  EXPECT_FALSE(std::filesystem::exists(file("weighted")));
+}
+
+/// The weight of the edge from u to v.
+float weight_of(const EntryValues<float>& of, Vertex v, Vertex u) {
+  return of.values[at(entry_of(*of.graph, v, u))];
+}
+
+TEST_F(TypedFilesTest, WeightsOfEdgesAreThoseOfTheirRelation) {
+  write_set();
+  write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 0, 1, 2});  // 3 writes 0 twice
+  write_npy<float>("edge_weights.npy", {5}, {0.5F, 2, 3, 4, 0});
+  Dataset dataset = load();
+  add_reverse_edges(dataset);
+
+  const EdgeWeights weights = read_edge_weights(folder_, dataset);
+
+  const auto& of = weights->of_relations;
+  ASSERT_EQ(of.size(), 6U);
+  EXPECT_EQ(weight_of(of[0], 0, 2), 0.5F);
+  EXPECT_EQ(weight_of(of[0], 0, 3), 5) << "2 and 3";
+  EXPECT_EQ(weight_of(of[1], 1, 3), 4);
+  EXPECT_EQ(weight_of(of[2], 0, 1), 0);
+  EXPECT_EQ(weight_of(of[3], 3, 0), 5) << "written by";
+  EXPECT_EQ(weight_of(of[4], 3, 1), 4) << "reviewed by";
+  EXPECT_EQ(weight_of(weights->of_graph, 0, 3), 5);
+  EXPECT_EQ(weight_of(weights->of_graph, 3, 1), 4);
+  write_orrery(dataset, file("copy"), false, weights.get());
+  const EdgeWeights read = read_edge_weights(file("copy"), read_dataset(file("copy").string()));
+  for (std::size_t r = 0; r < 6; ++r) EXPECT_EQ(read->of_relations[r].values, of[r].values) << r;
 }
 
 /// The features of the edge from u to v.
@@ -281,6 +307,21 @@ TEST_F(TypedFilesTest, FeaturesOfEdgesAreThoseOfTheirRelation) {
       for (const Vertex u : graph.row(v))
         EXPECT_EQ(features_of(*read, v, u, r), features_of(*features, v, u, r)) << r;
   }
+}
+
+TEST_F(TypedFilesTest, FeaturesOfAnEdgeOfTwoRelationsAreThoseOfTheFirstRelation) {
+  write_set();
+  write_npy<std::int32_t>("edge_relations.npy", {5},
+                          {0, 1, 0, 1, 2});  // 3 reviews 0, then writes it
+  write_npy<float>("edge_features.npy", {5, 1}, {0, 1, 2, 3, 4});
+  const Dataset dataset = load();
+
+  const auto features = read_edge_features(folder_, dataset);
+
+  EXPECT_THAT(features_of(*features, 0, 3, {}), ElementsAre(2));
+  write_orrery(dataset, file("copy"), false, nullptr, features.get());
+  const auto read = read_edge_features(file("copy"), read_dataset(file("copy").string()));
+  EXPECT_THAT(features_of(*read, 0, 3, {}), ElementsAre(2)) << "written relation by relation";
 }
 
 TEST_F(TypedFilesTest, WrongFeaturesOfEdgesAreErrors) {
