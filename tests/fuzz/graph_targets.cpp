@@ -6,6 +6,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/files/npy_window.hpp"
 #include "core/graph/generate/generate.hpp"
@@ -142,9 +144,14 @@ void read_folder(std::string_view input) {
   }
   const Dataset data = load_dataset(options);
   read_rows(data.features.get());
+  if (options.reorder != "none") return;  // values of edges go by the numbers of the file
+  const std::filesystem::path& folder = scratch().path();
+  if (has_edge_weights(folder)) read_edge_weights(folder, data);
+  if (has_edge_features(folder)) read_rows(read_edge_features(folder, data)->rows.get());
 }
 
-/// Small generated sets as folders: dense and sparse features, one and several labels, none, types.
+/// Small generated sets as folders: dense and sparse features, one and several labels, none, types, values
+/// of edges.
 std::vector<std::string> folder_seeds() {
   const Scratch folder;
   std::vector<std::string> seeds;
@@ -169,6 +176,23 @@ std::vector<std::string> folder_seeds() {
   keep(data, "random_features communities");
   keep(small_typed_set(), "symmetric");
   keep(small_typed_set(), "stream");
+  for (const auto& [edges, words] :
+       {std::pair{small_set(), "symmetric"}, std::pair{small_typed_set(), ""}}) {
+    EdgeValues<float> weights{{edges.graph, std::vector<float>(at(edges.edges()), 0.5F)}, {}};
+    EdgeFeatures features{nullptr, {{edges.graph, std::vector<Vertex>(at(edges.edges()), 0)}, {}}};
+    if (edges.typed)
+      for (const Relation& relation : edges.typed->relations) {
+        const std::size_t entries = relation.graph->columns.size();
+        weights.of_relations.push_back({relation.graph, std::vector<float>(entries, 2)});
+        features.row_of_entry.of_relations.push_back(
+            {relation.graph, std::vector<Vertex>(entries, 0)});
+      }
+    features.rows = dense_features(1, 2, {1.5F, -1}, "seed", false);
+    write_orrery(edges, folder.path() / "set", true, &weights, &features);
+    Files files = files_of(folder.path() / "set");
+    files.emplace_back("options", words);
+    seeds.push_back(pack(files));
+  }
   return seeds;
 }
 

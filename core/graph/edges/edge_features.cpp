@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFile = "edge_features.npy";
+constexpr const char* kEdgeFeatures = "edge_features.npy";
 
 std::shared_ptr<const Features> with_zeros(const NpyArray& array, std::int64_t edges) {
   const auto given = array.values<float>({edges, -1});
@@ -26,7 +26,7 @@ std::shared_ptr<const Features> with_zeros(const NpyArray& array, std::int64_t e
                       fmt::format("expected a finite number, found {}", given[i]));
   std::vector<float> values(given.begin(), given.end());
   values.resize(values.size() + at(width));
-  return dense_features(edges + 1, width, std::move(values), kFile, false);
+  return dense_features(edges + 1, width, std::move(values), kEdgeFeatures, false);
 }
 
 }  // namespace
@@ -39,12 +39,12 @@ Vertex EdgeFeatures::row_of(Vertex destination, Vertex source,
   return entry < 0 ? static_cast<Vertex>(rows->rows() - 1) : of.values[at(entry)];
 }
 
-bool has_edge_features(const fs::path& folder) { return fs::exists(folder / kFile); }
+bool has_edge_features(const fs::path& folder) { return fs::exists(folder / kEdgeFeatures); }
 
 std::shared_ptr<const EdgeFeatures> read_edge_features(const fs::path& folder,
                                                        const Dataset& dataset) {
   const EdgesOfFolder edges(folder, dataset);
-  const NpyArray array(folder / kFile);
+  const NpyArray array(folder / kEdgeFeatures);
   if (edges.count() >= std::numeric_limits<Vertex>::max())
     throw DataError(array.path(), "shape", "features of 2^31 edges or more are not read");
   auto made = std::make_shared<EdgeFeatures>();
@@ -61,7 +61,7 @@ void write_edge_features(const EdgeFeatures& features, const fs::path& folder) {
   constexpr std::size_t kAtOnce = 1 << 16;
   const std::vector<Vertex> rows = in_written_order(features.row_of_entry);
   const std::int64_t width = features.width();
-  auto file = NpyWriter::create<float>(folder / kFile, {std::ssize(rows), width});
+  auto file = NpyWriter::create<float>(folder / kEdgeFeatures, {std::ssize(rows), width});
   std::vector<float> values;
   for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {
     const auto some = std::span(rows).subspan(first, std::min(kAtOnce, rows.size() - first));

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kRowsPerBlock = 256;
+constexpr std::int64_t kVerticesPerBlock = 256;
 constexpr std::int64_t kUnreached = -1;
 
 /// For each type the number of relations on the way to the nearest type with features.
@@ -58,7 +58,7 @@ std::int64_t fill_with_means(std::vector<float>& values, std::int64_t width,
     if (distance[t] == kUnreached) without += type.count;
   }
   const auto fill = [&](const VertexType& type) {
-    parallel_for(type.count, kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(type.count, kVerticesPerBlock, [&](std::int64_t begin, std::int64_t end) {
       std::vector<double> sum(at(width));
       for (std::int64_t v = type.first + begin; v < type.first + end; ++v) {
         std::ranges::fill(sum, 0);
