@@ -13,7 +13,7 @@ Span span(Lane lane, double begin, double end) {
   return s;
 }
 
-constexpr auto place_of = [](BatchStage stage) { return static_cast<std::size_t>(stage); };
+constexpr auto stage_number = [](BatchStage stage) { return static_cast<std::size_t>(stage); };
 
 /// Epoch 1 is from 10 to 20. A batch is drawn until 13, fetched until 15, loaded until 16 and trained
 /// until 18; the next one is drawn meanwhile, and nothing is done in the last second.
@@ -34,14 +34,14 @@ TEST(StageTimes, AreThoseOfLanesAndTheTrainerWaitsForTheLastStageAtWork) {
   const StageTimes times = stage_times(one_batch(), {1, 1});
 
   EXPECT_DOUBLE_EQ(times.seconds, 10);
-  EXPECT_DOUBLE_EQ(times.busy[place_of(BatchStage::sample)], 3 + 3.5);
-  EXPECT_DOUBLE_EQ(times.busy[place_of(BatchStage::fetch)], 2);
-  EXPECT_DOUBLE_EQ(times.busy[place_of(BatchStage::load)], 1);
-  EXPECT_DOUBLE_EQ(times.busy[place_of(BatchStage::train)], 2);
-  EXPECT_DOUBLE_EQ(times.waited[place_of(BatchStage::sample)], 3 + 1);
-  EXPECT_DOUBLE_EQ(times.waited[place_of(BatchStage::fetch)], 2);
-  EXPECT_DOUBLE_EQ(times.waited[place_of(BatchStage::load)], 1);
-  EXPECT_DOUBLE_EQ(times.waited[place_of(BatchStage::train)], 1) << "nobody was at work";
+  EXPECT_DOUBLE_EQ(times.busy[stage_number(BatchStage::sample)], 3 + 3.5);
+  EXPECT_DOUBLE_EQ(times.busy[stage_number(BatchStage::fetch)], 2);
+  EXPECT_DOUBLE_EQ(times.busy[stage_number(BatchStage::load)], 1);
+  EXPECT_DOUBLE_EQ(times.busy[stage_number(BatchStage::train)], 2);
+  EXPECT_DOUBLE_EQ(times.waited[stage_number(BatchStage::sample)], 3 + 1);
+  EXPECT_DOUBLE_EQ(times.waited[stage_number(BatchStage::fetch)], 2);
+  EXPECT_DOUBLE_EQ(times.waited[stage_number(BatchStage::load)], 1);
+  EXPECT_DOUBLE_EQ(times.waited[stage_number(BatchStage::train)], 1) << "nobody was at work";
   EXPECT_DOUBLE_EQ(times.waiting(), 7);
   EXPECT_EQ(times.limit(), BatchStage::sample);
 }
