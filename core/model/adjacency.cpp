@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/graph/edges/edge_values.hpp"
 #include "core/model/layer_type.hpp"
 
 namespace orrery {
@@ -48,9 +49,7 @@ std::shared_ptr<const std::vector<float>> edge_values(const Csr& pattern, const 
 
 double weight_of(const Csr& graph, const std::vector<float>& weights, std::int64_t row,
                  Vertex column) {
-  const auto columns = graph.row(row);
-  const auto found = std::lower_bound(columns.begin(), columns.end(), column);
-  return weights[at(graph.offsets[at(row)] + (found - columns.begin()))];
+  return weights[at(entry_of(graph, row, column))];
 }
 
 }  // namespace

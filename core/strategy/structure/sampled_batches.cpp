@@ -419,12 +419,8 @@ std::vector<EdgeIndex> SampledBatches::excluded(int rank, int epoch, int step) c
   const Csr& graph = relations_ ? relations_->rows : *graph_;
   const auto copies = static_cast<Vertex>(owners_.copies);
   const auto exclude = [&](std::int64_t row, Vertex column) {
-    const auto columns = graph.row(row);
-    const Vertex stored = column / copies;
-    const auto found = std::lower_bound(columns.begin(), columns.end(), stored);
-    if (found != columns.end() && *found == stored)
-      entries.push_back((graph.offsets[at(row)] + (found - columns.begin())) * copies +
-                        column % copies);
+    const EdgeIndex entry = entry_of(graph, row, column / copies);
+    if (entry >= 0) entries.push_back(entry * copies + column % copies);
   };
   // Of a relation without a reverse, the other direction is an edge of its own.
   const int relation = links_->task().relation;
