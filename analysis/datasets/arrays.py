@@ -30,7 +30,7 @@ class ImportProblem(Exception):
     """One line for a person."""
 
 
-def _fail(place, expected, found):
+def fail(place, expected, found):
     raise ImportProblem(f"{place}: expected {expected}, found {found}")
 
 
@@ -44,17 +44,17 @@ def _only(there, names, where):
 
 def _whole(array, place, least, most):
     if array.dtype.kind not in "iub":
-        _fail(place, "whole numbers", array.dtype)
+        fail(place, "whole numbers", array.dtype)
     if array.size and (int(array.min()) < least or int(array.max()) > most):
         at = int(np.argmax((array < least) | (array > most)))
-        _fail(f"{place}, element {at}", f"{least} to {most}", array.reshape(-1)[at])
+        fail(f"{place}, element {at}", f"{least} to {most}", array.reshape(-1)[at])
     return array
 
 
 def edges_of(array, place, notes):
     """int32 [2, E] from whole numbers [2, E] or [E, 2]."""
     if array.ndim != 2 or 2 not in array.shape:
-        _fail(place, "shape [2, E] or [E, 2]", list(array.shape))
+        fail(place, "shape [2, E] or [E, 2]", list(array.shape))
     if array.shape[0] != 2:
         array = array.T
         notes.append("edges: rows and columns were exchanged: they came as [E, 2]")
@@ -66,7 +66,7 @@ def edges_of(array, place, notes):
 def floats_of(array, place, what, notes):
     """float32 from any real type; finite numbers stay finite."""
     if array.dtype.kind not in "fiub":
-        _fail(place, "real numbers", array.dtype)
+        fail(place, "real numbers", array.dtype)
     with np.errstate(over="ignore"):
         made = np.ascontiguousarray(array, np.float32)
     flat, window = made.reshape(-1), 1 << 24
@@ -74,7 +74,7 @@ def floats_of(array, place, what, notes):
         good = np.isfinite(flat[begin:begin + window])
         if not good.all():
             at = tuple(int(i) for i in np.unravel_index(begin + int(np.argmin(good)), made.shape))
-            _fail(f"{place}{list(at)}", "a finite float32", array[at])
+            fail(f"{place}{list(at)}", "a finite float32", array[at])
     if array.dtype != np.float32:
         notes.append(f"{what}: converted from {array.dtype} to float32")
     return made
@@ -88,7 +88,7 @@ def labels_of(array, place, notes):
     if array.dtype.kind == "f":
         made = np.where(np.isnan(array), -1, array)
         if not np.array_equal(made, np.trunc(made)):
-            _fail(place, "whole numbers", "fractions")
+            fail(place, "whole numbers", "fractions")
         array = made.astype(np.int64)
     made = _whole(array, place, -1 if array.ndim == 1 else 0, MOST - 1 if array.ndim == 1 else 1)
     if given != np.int32:
@@ -105,7 +105,7 @@ def split_of(arrays, where):
     if name:
         made = _whole(arrays[name], name, 0, 255)
         if not np.isin(made, (0, 1, 2, 255)).all():
-            _fail(name, "0 (train), 1 (validation), 2 (test) or 255 (none)", "others")
+            fail(name, "0 (train), 1 (validation), 2 (test) or 255 (none)", "others")
         return made.astype(np.uint8)
     if not masks:
         return None
@@ -115,10 +115,10 @@ def split_of(arrays, where):
             continue
         taken = arrays[mask]
         if taken.ndim != 1:
-            _fail(mask, "one dimension (choose one of several splits)", list(taken.shape))
+            fail(mask, "one dimension (choose one of several splits)", list(taken.shape))
         split = np.full(len(taken), 255, np.uint8) if split is None else split
         if len(taken) != len(split):
-            _fail(mask, f"{len(split)} vertices", len(taken))
+            fail(mask, f"{len(split)} vertices", len(taken))
         if (split[taken.astype(bool)] != 255).any():
             raise ImportProblem(f"{mask}: a vertex is in two of train, validation and test")
         split[taken.astype(bool)] = part
@@ -153,11 +153,11 @@ def from_arrays(arrays, where):
     if greatest > vertices:
         raise ImportProblem(f"{where}: an edge names vertex {greatest - 1}, but there are {vertices}")
     if "edge_weights" in made and len(made["edge_weights"]) != made["edges"].shape[1]:
-        _fail("edge weights", f"one for each of {made['edges'].shape[1]} edges", len(made["edge_weights"]))
+        fail("edge weights", f"one for each of {made['edges'].shape[1]} edges", len(made["edge_weights"]))
     if (rows := made.get("edge_features")) is not None and (rows.ndim != 2 or len(rows) != made["edges"].shape[1]):
-        _fail("edge features", f"shape [{made['edges'].shape[1]}, F]", list(rows.shape))
+        fail("edge features", f"shape [{made['edges'].shape[1]}, F]", list(rows.shape))
     if "features" in made and made["features"].ndim != 2:
-        _fail("features", f"shape [{vertices}, F]", list(made["features"].shape))
+        fail("features", f"shape [{vertices}, F]", list(made["features"].shape))
     return made, vertices, notes
 
 
@@ -213,7 +213,7 @@ def read_table(path):
                 if not row:
                     continue
                 if len(row) != len(header):
-                    _fail(f"{path}, line {rows.line_num}", f"{len(header)} fields", len(row))
+                    fail(f"{path}, line {rows.line_num}", f"{len(header)} fields", len(row))
                 for column, field in zip(columns, row):
                     column.append(field.strip())
         except (csv.Error, UnicodeDecodeError) as error:
@@ -238,7 +238,7 @@ def _take_vertices(table, names, path, what):
     column = table.pop(name)
     empty = np.isnan(column) if column.dtype.kind == "f" else np.array([one is None or one == "" for one in column], bool)
     if empty.any():
-        _fail(f"{path}, column {name}, row {int(np.argmax(empty)) + 1}", "a vertex", "none")
+        fail(f"{path}, column {name}, row {int(np.argmax(empty)) + 1}", "a vertex", "none")
     return column
 
 
@@ -262,7 +262,7 @@ def _numbers(column, place):
     made = column.astype(np.float64)
     if not np.isfinite(made).all():
         row = int(np.argwhere(~np.isfinite(made))[0][0])
-        _fail(f"{place}, row {row + 1}", "a finite float32", "none" if np.isnan(made[row]).any() else made[row])
+        fail(f"{place}, row {row + 1}", "a finite float32", "none" if np.isnan(made[row]).any() else made[row])
     return made
 
 
@@ -301,7 +301,7 @@ def from_tables(edges_file, vertices_file):
             if split.dtype.kind in "OUS":
                 words = [str(part or "").lower() for part in split]
                 if unknown := set(words) - set(PARTS):
-                    _fail(f"{vertices_file}, split", "train, valid, test or none", sorted(unknown)[0])
+                    fail(f"{vertices_file}, split", "train, valid, test or none", sorted(unknown)[0])
                 split = np.array([PARTS[word] for word in words], np.uint8)
             arrays["split"] = split
         if table:

@@ -1,11 +1,11 @@
 """Turns the files of publishers into a folder that `orrery dataset convert` reads."""
 
 import json
-import pickle
 import shutil
 import zipfile
 from pathlib import Path
 
+from datasets import pickles
 from datasets.catalogue import GetError
 
 
@@ -61,46 +61,11 @@ def snap(found, files, folder):
     return files[0]
 
 
-class _Matrix:
-    """The contents of a pickled csr_matrix of SciPy."""
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-
-
-class _Reader(pickle.Unpickler):
-    """Knows arrays, sparse matrices, lists and dicts; a pickle that names anything else is refused."""
-
-    _KNOWN = {("scipy.sparse.csr", "csr_matrix"), ("scipy.sparse._csr", "csr_matrix")}
-
-    def find_class(self, module, name):
-        import collections
-
-        import numpy
-
-        if (module, name) in self._KNOWN:
-            return _Matrix
-        if name == "_reconstruct" and module.startswith(("numpy.core", "numpy._core")):
-            return getattr(numpy, "_core", numpy.core).multiarray._reconstruct
-        if module == "numpy" and name in ("ndarray", "dtype"):
-            return getattr(numpy, name)
-        if (module, name) == ("collections", "defaultdict"):
-            return collections.defaultdict
-        if module in ("__builtin__", "builtins") and name == "list":
-            return list
-        if (module, name) == ("_codecs", "encode"):
-            return lambda text, encoding="latin1": text.encode("latin1")
-        raise GetError(f"holds {module}.{name}, which is no part of a Planetoid file")
-
-
 def _load(path):
-    with open(path, "rb") as file:
-        try:
-            return _Reader(file, encoding="latin1").load()
-        except GetError as error:
-            raise GetError(f"{path.name}: {error}") from None
-        except Exception as error:  # any error that a broken pickle causes
-            raise GetError(f"{path.name}: cannot be read: {error}") from error
+    try:
+        return pickles.load(path)
+    except pickles.PickleProblem as error:
+        raise GetError(str(error)) from error
 
 
 def _rows(matrix, rows):

@@ -262,7 +262,7 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
     return fs::exists(path / name) && std::ranges::find(ours, type_of(name)) == ours.end();
   };
   if (fs::is_directory(path))
-    return fs::exists(path / "edge_index.npy") ||
+    return fs::exists(path / "edge_index.npy") || is_large_typed_ogb(path) ||
            differs("edges.npy", {npy_dtype<std::int32_t>()}) ||
            differs("features.npy", {npy_dtype<float>()}) ||
            differs("edge_weights.npy", {npy_dtype<float>()}) ||

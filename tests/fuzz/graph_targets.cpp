@@ -1,8 +1,10 @@
 // Readers of graphs, data sets and what belongs to them.
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -113,6 +115,8 @@ DatasetOptions options_of(const Files& files) {
   if (has(words, "normalised")) options.row_normalise = true;
   if (has(words, "as-they-are")) options.row_normalise = false;
   if (has(words, "random_features")) options.random_features = 3;
+  for (const char* rule : {"mean", "zero"})
+    if (has(words, rule)) options.missing_features = rule;
   for (const char* order : {"degree", "bfs", "communities"})
     if (has(words, order)) options.reorder = order;
   return options;
@@ -148,6 +152,27 @@ void read_folder(std::string_view input) {
   const std::filesystem::path& folder = scratch().path();
   if (has_edge_weights(folder)) read_edge_weights(folder, data);
   if (has_edge_features(folder)) read_rows(read_edge_features(folder, data)->rows.get());
+}
+
+/// A folder in which the last type alone has features.
+std::string features_by_type(const std::string& words) {
+  const Scratch folder;
+  Dataset data = small_typed_set();
+  data.features = nullptr;
+  write_orrery(data, folder.path() / "set", true);
+  Files files = files_of(folder.path() / "set");
+  const VertexType& type = data.typed->types.back();
+  for (auto& [name, content] : files) {
+    if (name != "meta.json") continue;
+    auto meta = nlohmann::json::parse(content);
+    meta["feature_storage"] = {{"kind", "by_type"}, {"types", {type.name}}};
+    meta.erase("num_features");
+    content = meta.dump();
+  }
+  files.emplace_back(fmt::format("features_{}.npy", type.name),
+                     npy<float>({type.count, 1}, std::vector<float>(at(type.count), 0.5F)));
+  files.emplace_back("options", words);
+  return pack(files);
 }
 
 /// Small generated sets as folders: dense and sparse features, one and several labels, none, types, values
@@ -193,6 +218,7 @@ std::vector<std::string> folder_seeds() {
     files.emplace_back("options", words);
     seeds.push_back(pack(files));
   }
+  for (const char* words : {"zero", "mean"}) seeds.push_back(features_by_type(words));
   return seeds;
 }
 
@@ -298,6 +324,9 @@ std::vector<Target> graph_targets() {
                                             "\"dense\"",
                                             "\"csr\"",
                                             "\"absent\"",
+                                            "\"by_type\"",
+                                            "\"types\": [\"",
+                                            "zero",
                                             "\"has_labels\": true",
                                             "\"has_split\": true",
                                             "\"binary\": true",

@@ -88,7 +88,7 @@ class Converting(unittest.TestCase):
                 return os.system, ("touch " + str(test.folder / "evil"),)
         test = self
         (self.folder / "ind.tiny.graph").write_bytes(pickle.dumps(Evil(), protocol=2))
-        with self.assertRaisesRegex(GetError, "posix.system, which is no part"):
+        with self.assertRaisesRegex(GetError, "posix.system, which is no array"):
             converters.convert(self.set_of("planetoid"), files, self.folder)
         self.assertFalse((self.folder / "evil").exists())
 
@@ -134,6 +134,130 @@ class Converting(unittest.TestCase):
             shutil.rmtree(out)
             out.mkdir()
             converters.convert(self.set_of("ogb_arrays", folder="large-bin"), [archive], out)
+
+
+class LargeTypedSets(unittest.TestCase):
+    """OGB's MAG240M as its archive unpacks, through the program. torch.save() packs one pickle of protocol 2 into a
+    zip archive; the counts are whole numbers there, and the parts NumPy's arrays."""
+
+    COUNTS = {"paper": 5, "author": 3, "institution": 2, "num_classes": 4}
+    RELATIONS = {"author___affiliated_with___institution": [[0, 1, 1], [0, 0, 1]],
+                 "author___writes___paper": [[0, 0, 1, 2], [0, 1, 1, 4]], "paper___cites___paper": [[1, 3], [0, 1]]}
+    SPLIT = {"train": [0, 1], "valid": [2], "test-dev": [3], "test-whole": [3, 4]}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.features = (np.arange(20, dtype=np.float16) / 4).reshape(5, 4)
+
+    def save(self, name, value, inside="archive/data.pkl"):
+        with zipfile.ZipFile(self.folder / "mag" / name, "w") as archive:
+            archive.writestr(inside, pickle.dumps(value, protocol=2))
+            archive.writestr("archive/version", "3\n")
+
+    def array(self, name, values):
+        path = self.folder / "mag/processed" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, values)
+
+    def write_set(self):
+        shutil.rmtree(self.folder / "mag", ignore_errors=True)
+        for name, ends in self.RELATIONS.items():
+            self.array(f"{name}/edge_index.npy", np.array(ends, np.int64))
+        self.array("paper/node_feat.npy", self.features)
+        self.array("paper/node_label.npy", np.float32([3, 0, 1, np.nan, 2]))
+        self.array("paper/node_year.npy", np.full(5, 2019))
+        self.save("meta.pt", self.COUNTS)
+        self.save("split_dict.pt", {part: np.array(ids) for part, ids in self.SPLIT.items()})
+
+    def convert(self, *words, status=0):
+        run = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "convert", self.folder / "mag",
+                              self.folder / "set", *words], capture_output=True, text=True, check=False, env=HERE)
+        self.assertEqual(run.returncode, status, run.stderr)
+        self.assertEqual(list(self.folder.glob(".*")), [])
+        return run.stderr
+
+    def made(self):
+        meta = json.loads((self.folder / "set/meta.json").read_text())
+        return {file.stem: np.load(file) for file in (self.folder / "set").glob("*.npy")}, meta
+
+    def test_AreWrittenAsATypedFolder(self):
+        self.write_set()
+        self.convert("--missing-features", "zero")
+        arrays_of, meta = self.made()
+        self.assertEqual([meta["vertex_types"], meta["vertex_type_counts"]],
+                         [["paper", "author", "institution"], [5, 3, 2]])
+        self.assertEqual([relation[1] for relation in meta["relations"]], ["affiliated_with", "writes", "cites"])
+        first = dict(zip(meta["vertex_types"], (0, 5, 8)))
+        expected = sorted([kind, u + first[name.split("___")[0]], v + first[name.split("___")[2]]]
+                          for kind, (name, ends) in enumerate(self.RELATIONS.items()) for u, v in zip(*ends))
+        self.assertEqual(sorted(np.stack([arrays_of["edge_relations"], *arrays_of["edges"]]).T.tolist()), expected)
+        np.testing.assert_array_equal(arrays_of["labels"], [3, 0, 1, -1, 2] + [-1] * 5)
+        np.testing.assert_array_equal(arrays_of["split"], [0, 0, 1, 2, 2] + [255] * 5)
+        self.assertEqual(meta["num_classes"], 4)
+        self.assertIn("features: author, institution have none, so theirs are 0", " ".join(meta["notes"]))
+
+    def test_FeaturesKeepTheirSixteenBitsOrMeansAreMade(self):
+        self.write_set()
+        self.convert("--missing-features", "zero")
+        said = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", self.folder / "set", "--json"],
+                              check=True, capture_output=True, text=True)
+        self.assertEqual(json.loads(said.stdout.splitlines()[-1])["vertices"], 10)
+        arrays_of, meta = self.made()
+        self.assertEqual(meta["feature_storage"]["dtype"], "float16")
+        np.testing.assert_array_equal(arrays_of["features"], np.vstack([self.features, np.zeros((5, 4))]))
+        self.convert("--force")
+        arrays_of, meta = self.made()
+        means = {5: [0, 1], 6: [1], 7: [4]}
+        for author, papers in means.items():
+            np.testing.assert_array_equal(arrays_of["features"][author], np.float32(self.features)[papers].mean(0))
+        np.testing.assert_array_equal(arrays_of["features"][8], arrays_of["features"][[5, 6]].mean(0))
+
+    def test_AreNotReadWithoutBeingConverted(self):
+        self.write_set()
+        run = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", self.folder / "mag"],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("orrery dataset convert makes a folder that can be read", run.stderr)
+
+    def test_WrongFilesAreErrorsOfOneLine(self):
+        class Evil:
+            def __reduce__(self):
+                return os.system, ("touch " + str(test.folder / "evil"),)
+        test = self
+        for damage, said in (
+                (lambda: self.save("meta.pt", Evil()), "holds posix.system, which is no array"),
+                (lambda: (self.folder / "mag/meta.pt").write_bytes(b"no zip"), "no zip archive as torch.save"),
+                (lambda: self.save("meta.pt", self.COUNTS, "archive/other"), "expected one data.pkl, found 0"),
+                (lambda: self.save("meta.pt", [1]), "expected a dict, found list"),
+                (lambda: self.save("meta.pt", {"paper": -1}), "expected names with counts, found 'paper': -1"),
+                (lambda: self.save("meta.pt", {"paper": 5}), "expected types of meta.pt: paper, found author"),
+                (lambda: self.array("author___writes___paper/edge_index.npy", np.array([[3], [0]])),
+                 "expected a vertex of type author from 0 to 2, found 3"),
+                (lambda: self.array("author___writes___paper/edge_index.npy", np.zeros((3, 2), int)),
+                 "expected shape [2, any], found [3, 2]"),
+                (lambda: self.array("author___writes___paper/edge_index.npy", np.zeros((2, 2))),
+                 "expected whole numbers, found float64"),
+                (lambda: self.array("paper/node_label.npy", np.float32([3, 4, 1, np.nan, 2])),
+                 "node_label.npy, element 1: expected a class below 4, or NaN, found 4"),
+                (lambda: self.array("paper/node_label.npy", np.zeros(4)), "expected shape [5], found [4]"),
+                (lambda: self.array("paper/node_feat.npy", np.zeros((4, 2), np.float16)), "features_paper.npy"),
+                (lambda: self.save("split_dict.pt", {"train": np.array([5])}),
+                 "expected a vertex of type paper from 0 to 4, found 5"),
+                (lambda: self.save("split_dict.pt", {"train": np.array([1]), "valid": np.array([1])}),
+                 "a vertex is in two of train, validation and test"),
+                (lambda: self.save("split_dict.pt", {"rest": np.array([1])}), "expected arrays train, valid and test"),
+                (lambda: shutil.rmtree(self.folder / "mag/processed/paper"), "expected labels of one type"),
+        ):
+            with self.subTest(said):
+                self.write_set()
+                damage()
+                error = self.convert(status=1)
+                self.assertIn(said, error)
+                self.assertEqual(len(error.strip().splitlines()), 1, error)
+                self.assertFalse((self.folder / "set").exists())
+        self.assertFalse((self.folder / "evil").exists())
 
 
 class Arrays(unittest.TestCase):

@@ -70,8 +70,8 @@ void choose_features(std::shared_ptr<const Features>& features, std::vector<std:
 
 void refuse_missing_features(const std::string& name) {
   throw ConfigError("dataset.missing_features",
-                    fmt::format("is of sets of OGB's layout in which some types of vertices have "
-                                "features and others none, and '{}' is no such set: leave it out",
+                    fmt::format("is of sets in which some types of vertices have features and "
+                                "others none, and '{}' is no such set: leave it out",
                                 name));
 }
 

@@ -28,6 +28,14 @@ bool has_ogb_edges(const fs::path& folder) {
       [&](const char* name) { return fs::exists(folder / name); });
 }
 
+}  // namespace
+
+bool is_large_typed_ogb(const fs::path& folder) {
+  return fs::exists(folder / "meta.pt") && fs::is_directory(folder / "processed");
+}
+
+namespace {
+
 /// The format of a folder, orrery or ogb, if it may be any or the asked one.
 std::string format_of(const fs::path& folder, const std::string& format) {
   if (format == "orrery" || format == "ogb") return format;
@@ -36,6 +44,10 @@ std::string format_of(const fs::path& folder, const std::string& format) {
                     fmt::format("expected a file (format {}), found a folder", format));
   if (fs::exists(folder / "meta.json") || fs::exists(folder / "edges.npy")) return "orrery";
   if (has_ogb_edges(folder) || has_ogb_types(folder)) return "ogb";
+  if (is_large_typed_ogb(folder))
+    throw DataError(folder.string(), "",
+                    "holds processed/ and meta.pt of a large set of OGB: orrery dataset convert "
+                    "makes a folder that can be read");
   throw DataError(folder.string(), "",
                   "expected meta.json and edges.npy (format orrery) or edge.csv[.gz] (format ogb), "
                   "found neither");
@@ -44,9 +56,10 @@ std::string format_of(const fs::path& folder, const std::string& format) {
 Dataset read_folder(const fs::path& folder, const std::string& format,
                     const std::string& missing_features) {
   const bool ogb = format_of(folder, format) == "ogb";
-  if (ogb && has_ogb_types(folder)) return read_typed_ogb(folder, missing_features);
+  if (!ogb) return read_orrery(folder, missing_features);
+  if (has_ogb_types(folder)) return read_typed_ogb(folder, missing_features);
   if (!missing_features.empty()) refuse_missing_features(folder.string());
-  return ogb ? read_ogb(folder) : read_orrery(folder);
+  return read_ogb(folder);
 }
 
 Dataset read_file(const fs::path& path, const std::string& format,

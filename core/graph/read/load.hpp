@@ -26,6 +26,10 @@ Dataset load_dataset(const DatasetOptions& options);
 /// Errors    as add_reverse_relations()
 void add_reverse_edges(Dataset& dataset);
 
+/// Whether a folder has the layout of OGB's large typed set (MAG240M), which a script reads for
+/// `orrery dataset convert`: NumPy files in processed/, counts in meta.pt.
+bool is_large_typed_ogb(const std::filesystem::path& folder);
+
 /// Reads a data set as stored: no option applied, no split drawn. `missing_features` as in
 /// DatasetOptions.
 ///

@@ -81,7 +81,10 @@ std::shared_ptr<const Features> read_features(const fs::path& folder, const Meta
                       : "features absent");
   } else {
     meta.fail("feature_storage/kind",
-              fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
+              kind == "by_type"
+                  ? "is 'by_type', which is read whole alone: orrery dataset convert "
+                    "writes features that are read piece by piece"
+                  : fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
   }
   if (features && made_up) notes.push_back("features: " + features->provenance());
   return features;

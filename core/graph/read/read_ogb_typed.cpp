@@ -15,9 +15,9 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/name.hpp"
-#include "core/graph/generate/mean_features.hpp"
 #include "core/graph/plausible.hpp"
 #include "core/graph/read/choices.hpp"
+#include "core/graph/read/features_by_type.hpp"
 #include "core/graph/read/ogb_tables.hpp"
 #include "core/graph/read/readers.hpp"
 #include "core/graph/read/typed_files.hpp"
@@ -104,7 +104,7 @@ class TypedOgb {
   void require_plausible(std::int64_t columns) const;
   void set_labels(Dataset& dataset, OfTypes<CsvTable<std::int32_t>>& tables,
                   std::int64_t classes) const;
-  void set_features(Dataset& dataset, OfTypes<CsvTable<float>>& tables, std::int64_t columns,
+  void set_features(Dataset& dataset, OfTypes<CsvTable<float>>& tables,
                     const std::string& missing_features) const;
   void set_split(Dataset& dataset, const std::vector<bool>& labelled) const;
 
@@ -367,50 +367,19 @@ void TypedOgb::set_labels(Dataset& dataset, OfTypes<CsvTable<std::int32_t>>& tab
 }
 
 void TypedOgb::set_features(Dataset& dataset, OfTypes<CsvTable<float>>& tables,
-                            std::int64_t columns, const std::string& missing_features) const {
-  std::vector<bool> has;
-  std::vector<std::string> with, without;
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    has.push_back(tables[t].has_value());
-    (has.back() ? with : without).push_back(names_[t]);
+                            const std::string& missing_features) const {
+  if (std::ranges::none_of(tables, [](const auto& table) { return table.has_value(); })) {
+    if (!missing_features.empty()) refuse_missing_features(folder_.string());
+    return dataset.notes.push_back("features absent");
   }
-  if (!missing_features.empty() && (with.empty() || without.empty()))
-    refuse_missing_features(folder_.string());
-  if (with.empty()) return dataset.notes.push_back("features absent");
-  // Rows of types with fewer columns end in zeros.
-  std::vector<float> values(at(vertices_ * columns), 0.0F);
-  std::vector<std::string> narrower;
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    if (!tables[t]) continue;
-    const std::int64_t own = tables[t]->columns;
-    for (std::int64_t r = 0; r < typed_.types[t].count; ++r)
-      std::copy_n(tables[t]->values.begin() + r * own, own,
-                  values.begin() + (typed_.types[t].first + r) * columns);
-    if (own < columns) narrower.push_back(fmt::format("{} ({})", names_[t], own));
-    tables[t] = std::nullopt;
-  }
-  if (!narrower.empty())
-    dataset.notes.push_back(fmt::format("features: {} columns; those of {} end in zeros", columns,
-                                        fmt::join(narrower, ", ")));
-  std::string origin =
-      fmt::format("read from {} ({})", (raw_ / "node-feat").string(), fmt::join(with, ", "));
-  if (!without.empty()) {
-    const std::string those = fmt::format("{}", fmt::join(without, ", "));
-    if (missing_features == "zero") {
-      origin += fmt::format("; zeros for {}", those);
-      dataset.notes.push_back(
-          fmt::format("features: {} have none, so theirs are 0 (missing_features)", those));
-    } else {
-      origin += fmt::format("; means of neighbours for {}", those);
-      const auto none = fill_with_means(values, columns, has, *dataset.typed, *dataset.graph);
-      dataset.notes.push_back(fmt::format(
-          "features: {} have none, so each vertex has the mean of its neighbours' "
-          "(missing_features){}",
-          those, none == 0 ? "" : fmt::format("; {} without such neighbours have 0", none)));
-    }
-  }
-  dataset.features =
-      dense_features(vertices_, columns, std::move(values), std::move(origin), false);
+  const fs::path where = raw_ / "node-feat";
+  std::vector<std::shared_ptr<const Features>> of_types(tables.size());
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    if (tables[t])
+      of_types[t] = dense_features(tables[t]->rows, tables[t]->columns,
+                                   std::move(tables[t]->values), where.string(), false);
+  dataset.features = join_features(of_types, *dataset.typed, *dataset.graph, missing_features,
+                                   folder_.string(), "read from " + where.string(), dataset.notes);
 }
 
 void TypedOgb::set_split(Dataset& dataset, const std::vector<bool>& labelled) const {
@@ -462,7 +431,7 @@ Dataset TypedOgb::read(const std::string& missing_features) {
   std::vector<bool> labelled;
   for (const auto& table : labels) labelled.push_back(table.has_value());
   set_labels(dataset, labels, classes);
-  set_features(dataset, features, columns, missing_features);
+  set_features(dataset, features, missing_features);
   set_split(dataset, labelled);
   return dataset;
 }

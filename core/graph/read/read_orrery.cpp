@@ -8,6 +8,8 @@
 #include "core/base/index.hpp"
 #include "core/graph/files/meta_file.hpp"
 #include "core/graph/files/npy.hpp"
+#include "core/graph/read/choices.hpp"
+#include "core/graph/read/features_by_type.hpp"
 #include "core/graph/read/read_features.hpp"
 #include "core/graph/read/readers.hpp"
 #include "core/graph/read/typed_files.hpp"
@@ -48,6 +50,19 @@ void read_graph(Dataset& dataset, const fs::path& folder, const MetaFile& meta) 
   const std::size_t half = ends.size() / 2;
   dataset.graph = std::make_shared<Csr>(build_csr(vertices, ends.first(half), ends.last(half)));
   note_duplicates(dataset, static_cast<std::int64_t>(half) - dataset.graph->nnz());
+}
+
+void read_features(Dataset& dataset, const fs::path& folder, const MetaFile& meta,
+                   const std::string& missing_features) {
+  if (has_features_by_type(meta)) {
+    if (!dataset.typed)
+      meta.fail("feature_storage/kind", "is 'by_type', which needs \"vertex_types\"");
+    dataset.features = read_features_by_type(folder, meta, *dataset.typed, *dataset.graph,
+                                             missing_features, dataset.notes);
+    return;
+  }
+  if (!missing_features.empty()) refuse_missing_features(folder.string());
+  dataset.features = read_features(folder, meta, dataset.vertices(), Mapping::whole, dataset.notes);
 }
 
 void read_class_labels(Dataset& dataset, const NpyArray& array, std::int64_t classes) {
@@ -99,14 +114,14 @@ void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) 
 
 }  // namespace
 
-Dataset read_orrery(const fs::path& folder) {
+Dataset read_orrery(const fs::path& folder, const std::string& missing_features) {
   const MetaFile meta(folder);
   Dataset dataset;
   dataset.name = meta.words("name", "");
   dataset.generated = meta.get("generated", false);
   dataset.notes = notes_on_origin(meta);
   read_graph(dataset, folder, meta);
-  dataset.features = read_features(folder, meta, dataset.vertices(), Mapping::whole, dataset.notes);
+  read_features(dataset, folder, meta, missing_features);
   read_labels(dataset, folder, meta);
   read_split(dataset, folder, meta);
   return dataset;

@@ -15,11 +15,12 @@ constexpr std::int64_t most_implied_classes(std::int64_t vertices) {
   return vertices > 1000 ? vertices : 1000;
 }
 
-/// Folder of NumPy files with meta.json (the format that write_orrery writes).
+/// Folder of NumPy files with meta.json (the format that write_orrery writes). `missing_features` as in
+/// read_typed_ogb, for folders whose features are by type.
 ///
 /// Errors    DataError: a file is missing, of the wrong type or shape, or holds a value out of
-///           range
-Dataset read_orrery(const std::filesystem::path& folder);
+///           range. ConfigError under "dataset.missing_features": it is given, and no type needs it
+Dataset read_orrery(const std::filesystem::path& folder, const std::string& missing_features = "");
 
 /// OGB's raw CSV layout: `raw/` and `split/` inside the folder, or the CSV files directly in it.
 /// Files may be gzip. The line "a,b" of edge.csv is the edge a -> b.

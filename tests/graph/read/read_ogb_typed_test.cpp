@@ -567,7 +567,8 @@ TEST_F(ReadTypedOgbTest, MissingFeaturesIsRefusedWhereNoneAreMissing) {
   EXPECT_THAT(refusal("set", "median"),
               HasSubstr("dataset.missing_features: expected mean or zero, found 'median'"));
   write_orrery(load(), file("folder"));
-  EXPECT_THAT(refusal("folder"), HasSubstr("dataset.missing_features: is of sets of OGB's layout"));
+  EXPECT_THAT(refusal("folder"),
+              HasSubstr("dataset.missing_features: is of sets in which some types"));
   write("plain/edge.csv", "0,1\n");
   EXPECT_THAT(refusal("plain"), HasSubstr("dataset.missing_features"));
   write("edges.txt", "0 1\n");
