@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/graph/csr.hpp"
 #include "core/partition/partition.hpp"
 
@@ -45,7 +46,7 @@ class Replicas {
   std::int32_t at(Vertex v, int i) const;
   /// Number of copies of all vertices.
   std::int64_t total() const;
-  void fetch(Vertex v) const { __builtin_prefetch(&bits_[first_of(v)], 1); }
+  void fetch(Vertex v) const { prefetch_to_write(&bits_[first_of(v)]); }
 
  private:
   std::size_t first_of(Vertex v) const { return static_cast<std::size_t>(v) * bytes_; }

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace orrery {
 namespace {
@@ -82,7 +83,7 @@ void AliasRows::draw_some(Begun& begun, EdgeIndex begin, std::uint32_t length,
     const std::uint64_t product = std::uint64_t{begun.draws.word()} * length;
     const auto i = static_cast<std::uint32_t>(product >> 32U);
     begun.drawn[d] = {i, static_cast<std::uint32_t>(product)};
-    __builtin_prefetch(&entries_[at(begin) + i]);
+    prefetch(&entries_[at(begin) + i]);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/graph/csr.hpp"
 #include "core/sample/draw_key.hpp"
 #include "core/sample/row_picks.hpp"
@@ -38,7 +39,7 @@ class AliasRows {
   };
 
   /// Announces that draws of the row will begin soon.
-  void prefetch(Vertex row) const { __builtin_prefetch(&positive_[at(row)]); }
+  void announce(Vertex row) const { prefetch(&positive_[at(row)]); }
 
   /// Makes the first draws of a row and asks for what finish() reads of the table.
   void begin(RowDraws draws, Vertex row, EdgeIndex begin, std::uint32_t length, int fanout,

@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <limits>
 #include <utility>
 #include <variant>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/sample/alias_rows.hpp"
 #include "core/sample/numbering.hpp"
 #include "core/sample/row_picks.hpp"
@@ -35,6 +36,9 @@ std::vector<int> checked(std::vector<int> fanouts) {
                                     fanouts[i], kAllNeighbours));
   return fanouts;
 }
+
+/// Relations whose counts are written at once, needed or not.
+constexpr std::size_t kMostAtOnce = 8;
 
 /// The draw of a layer, from a word that no row draws.
 Variates layer_variates(std::uint64_t key_seed, std::uint32_t hop) {
@@ -104,6 +108,10 @@ class BatchSampling {
     variates_ = layer_variates(key_seed_, hop);
     ends_.assign(at(rows) + 1, 0);
     positions_.clear();
+    if (relations_ != nullptr) {  // room for the rows of the vertices, of which some have fewer
+      block.offsets.resize(at(rows * relations_->most_relations()) + 1 + kMostAtOnce);
+      row_end_ = block.offsets.data() + 1;
+    }
     ask_for_offsets(vertices, 0, std::min(rows, 2 * kWindow));
     if (alias_ != nullptr) begin_draws(hop, vertices, 0, std::min(rows, kWindow));
     for (std::int64_t first = 0; first < rows + 2 * kWindow; first += kWindow) {
@@ -115,7 +123,7 @@ class BatchSampling {
         else if (sampling_.rule == NeighbourRule::labor)
           ask_for_entries(vertices, next, end_of_next);
         for (std::int64_t r = first; r < std::min(rows, first + kWindow); ++r) {
-          take(hop, vertices[at(r)], r, block);
+          take(hop, vertices[at(r)], r);
           ends_[at(r) + 1] = static_cast<EdgeIndex>(positions_.size());
         }
       }
@@ -127,18 +135,21 @@ class BatchSampling {
       }
       if (first >= 2 * kWindow) number(block, first - 2 * kWindow, vertices);
     }
-    if (relations_ == nullptr) block.offsets = std::move(ends_);
+    if (relations_ == nullptr)
+      block.offsets = std::move(ends_);
+    else
+      block.offsets.resize(static_cast<std::size_t>(row_end_ - block.offsets.data()));
     block.rows = std::ssize(block.offsets) - 1;
   }
 
-  void ask_for_offsets(const std::vector<Vertex>& vertices, std::int64_t first,
-                       std::int64_t end) const {
+  void ask_for_offsets(const std::vector<Vertex>& vertices, std::int64_t first, std::int64_t end) {
     for (std::int64_t r = first; r < end; ++r) {
-      const Vertex row = row_of(vertices[at(r)]);
-      __builtin_prefetch(&graph_.offsets[at(row)]);
-      if (relations_ != nullptr)
-        __builtin_prefetch(&graph_.offsets[at(row + relations_->rows_of(vertices[at(r)]).count)]);
-      if (alias_ != nullptr) alias_->prefetch(row);
+      const Vertex v = vertices[at(r)];
+      if (relations_ != nullptr) own_[at(r) % own_.size()] = relations_->rows_of(v);
+      const StackedRelations::Rows own = own_rows(r, v);
+      prefetch(&graph_.offsets[at(own.first)]);
+      if (relations_ != nullptr) prefetch(&graph_.offsets[at(own.first + own.count)]);
+      if (alias_ != nullptr) alias_->announce(static_cast<Vertex>(own.first));
     }
   }
 
@@ -147,17 +158,18 @@ class BatchSampling {
                        std::int64_t end) const {
     constexpr EdgeIndex kPerLine = 64 / sizeof(Vertex), kLines = 4;
     for (std::int64_t r = first; r < end; ++r) {
-      const Vertex row = row_of(vertices[at(r)]);
+      const std::int64_t row = own_rows(r, vertices[at(r)]).first;
       const EdgeIndex begin = graph_.offsets[at(row)], last = graph_.offsets[at(row) + 1];
       for (EdgeIndex e = begin; e < std::min(last, begin + kLines * kPerLine); e += kPerLine)
-        __builtin_prefetch(&graph_.columns[at(e)]);
+        prefetch(&graph_.columns[at(e)]);
     }
   }
 
   void begin_draws(std::uint32_t hop, const std::vector<Vertex>& vertices, std::int64_t first,
                    std::int64_t end) {
     for (std::int64_t r = first; r < end; ++r) {
-      const Vertex v = vertices[at(r)], row = row_of(v);
+      const Vertex v = vertices[at(r)];
+      const auto row = static_cast<Vertex>(own_rows(r, v).first);
       const EdgeIndex begin = graph_.offsets[at(row)];
       alias_->begin(RowDraws(key_seed_, hop, v), row, begin,
                     static_cast<std::uint32_t>(graph_.offsets[at(row) + 1] - begin),
@@ -167,13 +179,14 @@ class BatchSampling {
 
   /// Appends the positions of the entries that vertex number r takes and, with relations, the rows of
   /// the block that have them.
-  void take(std::uint32_t hop, Vertex v, std::int64_t r, Csr& block) {
+  void take(std::uint32_t hop, Vertex v, std::int64_t r) {
     const std::size_t before = positions_.size();
     copy_ = sampling_.copies == 1 ? 0 : v % sampling_.copies;
+    const StackedRelations::Rows own = own_rows(r, v);
     if (relations_ != nullptr) {
-      take_of_relations(hop, v, block);
+      take_of_relations(hop, v, own);
     } else {
-      const Vertex row = row_of(v);
+      const auto row = static_cast<Vertex>(own.first);
       const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
       if (alias_ != nullptr)
         alias_->finish(begun_[at(r) % begun_.size()], row, begin,
@@ -183,43 +196,74 @@ class BatchSampling {
         take_within(hop, v, begin, end, sampling_.fanouts[hop]);
     }
     for (std::size_t e = before; e < positions_.size(); ++e)
-      __builtin_prefetch(&graph_.columns[at(positions_[e])]);
+      prefetch(&graph_.columns[at(positions_[e])]);
   }
 
-  void take_of_relations(std::uint32_t hop, Vertex v, Csr& block) {
-    const auto [first, count] = relations_->rows_of(v);
-    const EdgeIndex* offsets = graph_.offsets.data() + first;
+  void take_of_relations(std::uint32_t hop, Vertex v, const StackedRelations::Rows& own) {
+    const EdgeIndex* offsets = graph_.offsets.data() + own.first;
     if (!sampling_.by_relation.empty()) {
       const std::int64_t number = relations_->number_of(v);
-      const std::vector<int>& into = relations_->types[at(relations_->type_of(v))].relations;
-      for (std::int64_t k = 0; k < count; ++k) {
+      const std::vector<int>& into = relations_->types[at(own.type)].relations;
+      for (std::int64_t k = 0; k < own.count; ++k) {
         take_within(hop, static_cast<Vertex>(number + k), offsets[k], offsets[k + 1],
                     sampling_.by_relation[at(into[at(k)])][hop]);
-        block.offsets.push_back(std::ssize(positions_));
+        *row_end_++ = std::ssize(positions_);
       }
       return;
     }
     const auto before = std::ssize(positions_);
-    take_within(hop, v, offsets[0], offsets[count], sampling_.fanouts[hop]);
+    const EdgeIndex begin = offsets[0], end = offsets[own.count];
+    take_within(hop, v, begin, end, sampling_.fanouts[hop]);
     const auto picks = std::span(positions_).subspan(at(before));
-    sort_picks(picks, offsets[0], offsets[count]);
-    auto next = positions_.begin() + before;
-    for (std::int64_t k = 1; k <= count; ++k) {
-      while (next != positions_.end() && *next < offsets[k]) ++next;
-      block.offsets.push_back(next - positions_.begin());
-    }
+    const bool all = std::ssize(picks) == end - begin && excluded_.empty() &&
+                     sampling_.rule != NeighbourRule::replacement;
+    if (all)  // they are in order
+      for (std::int64_t k = 1; k <= own.count; ++k) *row_end_++ = before + offsets[k] - begin;
+    else
+      divide(picks, {offsets, at(own.count + 1)});
   }
 
-  /// Sorts picks of the entries [begin, end).
-  void sort_picks(std::span<EdgeIndex> picks, EdgeIndex begin, EdgeIndex end) const {
-    constexpr EdgeIndex kBits = 64;
-    if (end - begin == std::ssize(picks) && excluded_.empty()) return;  // all of them, in order
-    if (end - begin > kBits || sampling_.rule == NeighbourRule::replacement)
-      return std::sort(picks.begin(), picks.end());
-    std::uint64_t taken = 0;
-    for (const EdgeIndex e : picks) taken |= std::uint64_t{1} << at(e - begin);
-    for (std::size_t i = 0; taken != 0; taken &= taken - 1)
-      picks[i++] = begin + std::countr_zero(taken);
+  /// Orders the last picks, all of one vertex, by relation, and writes where those of each end.
+  void divide(std::span<EdgeIndex> picks, std::span<const EdgeIndex> offsets) {
+    if (offsets.size() <= 5 && picks.size() < 1U << 16U) return divide_few<4>(picks, offsets);
+    if (offsets.size() <= 9 && picks.size() < 1U << 8U)
+      return divide_few<kMostAtOnce>(picks, offsets);
+    std::ranges::sort(picks);
+    const auto before = std::ssize(positions_) - std::ssize(picks);
+    for (const EdgeIndex end : offsets.subspan(1))
+      *row_end_++ = before + (std::ranges::lower_bound(picks, end) - picks.begin());
+  }
+
+  /// The same for so many relations or fewer. Their counts lie side by side in one word: neither branches nor
+  /// memory wait for a pick.
+  template <std::size_t kRelations>
+  void divide_few(std::span<EdgeIndex> picks, std::span<const EdgeIndex> offsets) {
+    constexpr std::size_t kBits = 64 / kRelations;
+    constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
+    constexpr std::uint64_t kOnes =
+        ~std::uint64_t{0} / kMask;                 // times it: sums of all counts up to each
+    std::array<EdgeIndex, kRelations - 1> starts;  // of all relations but the first
+    for (std::size_t k = 0; k < starts.size(); ++k)
+      starts[k] = offsets[std::min(k + 1, offsets.size() - 1)];
+    if (drawn_.size() < picks.size()) drawn_.resize(picks.size());
+    std::uint64_t counts = 0;
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+      std::size_t shift = 0;
+      for (const EdgeIndex start : starts) shift += picks[i] >= start ? kBits : 0;
+      drawn_[i] = {picks[i], shift};
+      counts += std::uint64_t{1} << shift;
+    }
+    const std::uint64_t ends = counts * kOnes;
+    const EdgeIndex before = std::ssize(positions_) - std::ssize(picks);
+    for (std::size_t k = 0; k < kRelations; ++k)  // those after the last are written over
+      row_end_[k] = before + static_cast<EdgeIndex>(ends >> (k * kBits) & kMask);
+    row_end_ += offsets.size() - 1;
+    std::uint64_t next = ends - counts;
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+      const auto [position, shift] = drawn_[i];
+      picks[next >> shift & kMask] = position;
+      next += std::uint64_t{1} << shift;
+    }
   }
 
   /// Takes entries from [begin, end); `key` tells the draws from those of others.
@@ -287,7 +331,7 @@ class BatchSampling {
     for (std::size_t e = begin; e < end; ++e) {
       const Vertex u = graph_.columns[at(positions_[e])];
       block.columns[e] = u;
-      numbering_.prefetch(u);
+      numbering_.announce(u);
     }
   }
 
@@ -299,7 +343,7 @@ class BatchSampling {
       for (EdgeIndex e = ends_[at(r)]; e < ends_[at(r) + 1]; ++e) {
         const Vertex u = graph_.columns[at(positions_[at(e)])] * sampling_.copies + copy;
         block.columns[at(e)] = u;
-        numbering_.prefetch(u);
+        numbering_.announce(u);
       }
     }
   }
@@ -310,10 +354,10 @@ class BatchSampling {
       block.columns[e] = numbering_.number(block.columns[e], vertices);
   }
 
-  /// The first row of a vertex in the graph.
-  Vertex row_of(Vertex v) const {
-    if (relations_ != nullptr) return static_cast<Vertex>(relations_->rows_of(v).first);
-    return sampling_.copies == 1 ? v : v / sampling_.copies;
+  /// The rows of vertex number r in the graph, after ask_for_offsets().
+  StackedRelations::Rows own_rows(std::int64_t r, Vertex v) const {
+    if (relations_ != nullptr) return own_[at(r) % own_.size()];
+    return {sampling_.copies == 1 ? v : v / sampling_.copies, 1};
   }
 
   std::int64_t end_of_window(std::int64_t first) const {
@@ -333,6 +377,14 @@ class BatchSampling {
   std::vector<EdgeIndex>& positions_;
   RowPicks& picks_;
   const ExcludedEntries& excluded_;
+  /// With relations: rows of vertices whose offsets were asked for and whose entries were not taken.
+  std::array<StackedRelations::Rows, 4 * kWindow> own_;
+  struct Drawn {
+    EdgeIndex position;
+    std::size_t shift;  ///< to the count of its relation
+  };
+  std::vector<Drawn> drawn_;             ///< the picks of a vertex
+  EdgeIndex* row_end_ = nullptr;         ///< the next of the block's offsets, with relations
   Vertex copy_ = 0;                      ///< of the vertex that takes entries
   std::vector<AliasRows::Begun> begun_;  ///< of two windows of rows, drawn by weight
   std::vector<EdgeIndex> ends_;          ///< where the picks of each vertex end; the first is 0

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/graph/csr.hpp"
 
 namespace orrery {
@@ -38,7 +39,7 @@ class DenseNumbering : NumberingBase {
     if (next_sample(static_cast<std::int64_t>(entries_.size())))
       entries_.assign(entries_.size(), 0);
   }
-  void prefetch(Vertex v) const { __builtin_prefetch(&entries_[at(v)], 1); }
+  void announce(Vertex v) const { prefetch_to_write(&entries_[at(v)]); }
   /// The number of v; a new vertex gets the next number and is appended.
   Vertex number(Vertex v, std::vector<Vertex>& vertices) {
     std::uint32_t& entry = entries_[at(v)];
@@ -69,7 +70,7 @@ class TableNumbering : NumberingBase {
   void begin() {
     if (next_sample(most_)) slots_.assign(slots_.size(), {});
   }
-  void prefetch(Vertex v) const { __builtin_prefetch(&slots_[first(v)], 1); }
+  void announce(Vertex v) const { prefetch_to_write(&slots_[first(v)]); }
   Vertex number(Vertex v, std::vector<Vertex>& vertices) {
     for (std::size_t i = first(v);; i = (i + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[i];

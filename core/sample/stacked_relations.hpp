@@ -29,6 +29,7 @@ struct StackedRelations {
 
   struct Rows {
     std::int64_t first = 0, count = 0;
+    int type = 0;
   };
   /// Without branches: types of vertices that are drawn one after the other cannot be predicted.
   int type_of(Vertex v) const {
@@ -38,10 +39,11 @@ struct StackedRelations {
   }
   /// The rows of a vertex, one after the other.
   Rows rows_of(Vertex v) const {
-    const OfType& type = types[at(type_of(v))];
+    const int number = type_of(v);
+    const OfType& type = types[at(number)];
     const std::int64_t each = std::ssize(type.relations);
     const Vertex place = copies == 1 ? v - type.first : (v - type.first) / copies;
-    return {type.row + place * each, each};
+    return {type.row + place * each, each, number};
   }
   /// The first of its rows if all copies were written out.
   std::int64_t number_of(Vertex v) const {

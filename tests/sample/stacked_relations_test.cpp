@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 
 #include "core/base/rng.hpp"
@@ -48,8 +49,9 @@ TEST(StackedRelations, HaveARowForEachVertexAndRelationIntoItsType) {
   EXPECT_EQ(stacked.rows.cols, kVertices);
   EXPECT_EQ(stacked.most_relations(), 3);
   for (Vertex v = 0; v < kPapers; ++v) {
-    const auto [first, count] = stacked.rows_of(v);
+    const auto [first, count, type] = stacked.rows_of(v);
     ASSERT_EQ(count, 3);
+    ASSERT_EQ(type, 0);
     for (int r = 0; r < 3; ++r) {
       std::vector<Vertex> want;
       for (const Vertex u : typed.relations[at(r)].graph->row(v))
@@ -139,6 +141,69 @@ TEST(StackedRelations, FlowsHaveTheSameEdgesInTheOrderOfTypes) {
                                       ordered.vertices.begin() + *end,
                                       flow.vertices.begin() + begin, flow.vertices.begin() + *end));
     }
+  }
+}
+
+/// 30 vertices of one type, and so many relations between them, of up to 60 edges into each.
+TypedGraph graph_of(int relations) {
+  constexpr Vertex kCount = 30, kMost = 60;
+  TypedGraph typed;
+  typed.types = {{"v", 0, kMost + kCount}};
+  Sequence draws(3, Purpose::edges, std::uint32_t(relations));
+  for (int r = 0; r < relations; ++r) {
+    std::vector<Vertex> sources, destinations;
+    for (Vertex v = 0; v < kCount; ++v)
+      for (auto u = Vertex(draws.below(kMost)); u < kMost; ++u) {
+        sources.push_back(kCount + u);
+        destinations.push_back(v);
+      }
+    typed.relations.push_back(
+        {"v", "r" + std::to_string(r), "v",
+         std::make_shared<const Csr>(build_csr(kMost + kCount, sources, destinations))});
+  }
+  return typed;
+}
+
+/// With relations a vertex takes what it takes without them; the picks are only told apart.
+TEST(StackedRelations, DividePicksAsBruteForceDoesWhateverTheirNumbersAre) {
+  for (const int relations : {1, 2, 4, 5, 8, 9, 12}) {
+    const StackedRelations stacked = stack(graph_of(relations));
+    Csr together = stacked.rows;  // the rows of a vertex as one
+    together.rows = together.cols;
+    for (std::int64_t v = 0; v <= together.rows; ++v)
+      together.offsets[at(v)] = stacked.rows.offsets[at(v * relations)];
+    together.offsets.resize(at(together.rows) + 1);
+    std::vector<Vertex> seeds(30);
+    std::iota(seeds.begin(), seeds.end(), Vertex{0});
+    for (const NeighbourRule rule :
+         {NeighbourRule::uniform, NeighbourRule::replacement, NeighbourRule::labor})
+      for (const int fanout : {1, 5, 17, 255, 256, 300, kAllNeighbours}) {
+        const NeighbourSampler sampler(stacked, {.fanouts = {fanout}, .rule = rule}),
+            of_all(together, {.fanouts = {fanout}, .rule = rule});
+        auto scratch = sampler.scratch(30), scratch_of_all = of_all.scratch(30);
+
+        const MessageFlow flow = sampler.sample(seeds, {4, 1, 2}, scratch, true);
+
+        const MessageFlow expected = of_all.sample(seeds, {4, 1, 2}, scratch_of_all, true);
+        ASSERT_EQ(flow.blocks[0].rows, 30 * relations);
+        for (std::int64_t row = 0; row < flow.blocks[0].rows; ++row) {
+          const auto picked = [](const MessageFlow& of, std::int64_t first, std::int64_t end) {
+            std::vector<EdgeIndex> picks(of.edges[0].begin() + first, of.edges[0].begin() + end);
+            std::ranges::sort(picks);
+            return picks;
+          };
+          const auto& all = expected.blocks[0].offsets;
+          const std::int64_t v = row / relations;
+          auto want = picked(expected, all[at(v)], all[at(v) + 1]);
+          std::erase_if(want, [&](EdgeIndex e) {
+            return e < stacked.rows.offsets[at(row)] || e >= stacked.rows.offsets[at(row) + 1];
+          });
+          ASSERT_EQ(
+              picked(flow, flow.blocks[0].offsets[at(row)], flow.blocks[0].offsets[at(row) + 1]),
+              want)
+              << relations << " relations, fanout " << fanout << ", row " << row;
+        }
+      }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace orrery {
 
@@ -36,8 +37,8 @@ StreamCounts count_edges(EdgeStream& stream) {
       counts.degree.resize(static_cast<std::size_t>(largest) + 1);
     for (std::size_t i = 0; i < block.size(); ++i) {
       if (i + kFetchAhead < block.size()) {
-        __builtin_prefetch(&counts.degree[at(block[i + kFetchAhead].source)], 1);
-        __builtin_prefetch(&counts.degree[at(block[i + kFetchAhead].destination)], 1);
+        prefetch_to_write(&counts.degree[at(block[i + kFetchAhead].source)]);
+        prefetch_to_write(&counts.degree[at(block[i + kFetchAhead].destination)]);
       }
       const auto [u, v] = block[i];
       const std::uint32_t one = u != v ? 1 : 0;

@@ -1,4 +1,5 @@
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/partitioner.hpp"
 
@@ -12,8 +13,8 @@ StreamCut dbh_partition(EdgeStream& edges, int parts, std::uint64_t seed, const 
   for_each_edge(
       edges,
       [&](const Edge& edge) {
-        __builtin_prefetch(&degree(edge.source));
-        __builtin_prefetch(&degree(edge.destination));
+        prefetch(&degree(edge.source));
+        prefetch(&degree(edge.destination));
         state.fetch(edge);
       },
       [&](const Edge& edge) {

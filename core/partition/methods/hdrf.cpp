@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
@@ -42,8 +43,8 @@ StreamCut hdrf_partition(EdgeStream& edges, int parts, std::uint64_t seed,
   for_each_edge(
       edges,
       [&](const Edge& edge) {
-        __builtin_prefetch(&so_far[at(edge.source)], 1);
-        __builtin_prefetch(&so_far[at(edge.destination)], 1);
+        prefetch_to_write(&so_far[at(edge.source)]);
+        prefetch_to_write(&so_far[at(edge.destination)]);
         state.fetch(edge);
       },
       [&](const Edge& edge) {

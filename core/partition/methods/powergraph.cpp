@@ -1,4 +1,5 @@
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"
@@ -35,8 +36,8 @@ StreamCut powergraph_partition(EdgeStream& edges, int parts, std::uint64_t seed,
   for_each_edge(
       edges,
       [&](const Edge& edge) {
-        __builtin_prefetch(&to_come[at(edge.source)], 1);
-        __builtin_prefetch(&to_come[at(edge.destination)], 1);
+        prefetch_to_write(&to_come[at(edge.source)]);
+        prefetch_to_write(&to_come[at(edge.destination)]);
         state.fetch(edge);
       },
       [&](const Edge& edge) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/none.hpp"
 #include "core/partition/replicas.hpp"
 
@@ -90,9 +91,9 @@ class Refinement {
         edges_,
         [&](const Edge& e) {
           for (const Vertex v : {e.source, e.destination}) {
-            __builtin_prefetch(&owner_[at(v)]);
-            __builtin_prefetch(&candidate_[at(v)], 1);
-            __builtin_prefetch(&gain_[at(v)], 1);
+            prefetch(&owner_[at(v)]);
+            prefetch_to_write(&candidate_[at(v)]);
+            prefetch_to_write(&gain_[at(v)]);
           }
         },
         [&](const Edge& e) {

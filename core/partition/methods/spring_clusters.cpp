@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/none.hpp"
 
 namespace orrery {
@@ -19,9 +20,9 @@ class Pass {
 
   void fetch(const Edge& edge) const {
     for (const Vertex v : {edge.source, edge.destination}) {
-      __builtin_prefetch(&degree_[at(v)]);
-      __builtin_prefetch(&cluster_[at(v)], 1);
-      __builtin_prefetch(&richest_[at(v)], 1);
+      prefetch(&degree_[at(v)]);
+      prefetch_to_write(&cluster_[at(v)]);
+      prefetch_to_write(&richest_[at(v)]);
     }
   }
 

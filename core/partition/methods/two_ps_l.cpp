@@ -1,4 +1,5 @@
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/list_scheduling.hpp"
 #include "core/partition/methods/none.hpp"
@@ -45,8 +46,8 @@ class TwoPsL {
 
   void fetch(const Edge& e) const {
     for (const Vertex v : {e.source, e.destination}) {
-      __builtin_prefetch(&counts_.degree[at(v)]);
-      __builtin_prefetch(&cluster_[at(v)], 1);
+      prefetch(&counts_.degree[at(v)]);
+      prefetch_to_write(&cluster_[at(v)]);
       state_.replicas.fetch(v);
     }
   }
