@@ -70,4 +70,9 @@ void remove_unfinished() {
   for (const auto& [unfinished, removal] : registry().all) remove(removal);
 }
 
+void remove_unfinished_if_free() {
+  if (!registry().mutex.try_lock()) return;
+  for (const auto& [unfinished, removal] : registry().all) remove(removal);
+}
+
 }  // namespace orrery

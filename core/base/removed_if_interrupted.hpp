@@ -24,4 +24,7 @@ class RemovedIfInterrupted {
 /// Nothing is finished or given up afterwards: whoever tries waits for the end.
 void remove_unfinished();
 
+/// The same for a process in which memory has ended: it does nothing if a result is being finished.
+void remove_unfinished_if_free();
+
 }  // namespace orrery

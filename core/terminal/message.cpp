@@ -9,6 +9,8 @@
 #include <new>
 #include <system_error>
 
+#include "core/base/removed_if_interrupted.hpp"
+
 namespace orrery {
 namespace {
 
@@ -16,13 +18,20 @@ constexpr const char* kNoMemory =
     "the system grants no more memory (limits: ulimit -v, the control group, the machine); a "
     "smaller data set, a narrower model or fewer ranks and threads need less";
 
-/// Allocates nothing.
+/// Allocates nothing to say it. Removing what is unfinished may; if there is no memory for that either,
+/// this is called again, and ends at once.
 void end_without_memory() {
   static std::atomic_flag told;
-  if (!told.test_and_set())
+  thread_local bool ends = false;
+  if (!told.test_and_set()) {
+    ends = true;
     for (const char* part : {"orrery: error: ", kNoMemory, "\n"})
       if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;  // nobody listens
-  ::_exit(1);
+    remove_unfinished_if_free();
+    ::_exit(1);
+  }
+  if (ends) ::_exit(1);
+  while (true) ::pause();  // another thread ends the process
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "core/base/units.hpp"
 #include "core/graph/edges/edge_features.hpp"
 #include "core/graph/edges/edge_weights.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
@@ -280,49 +281,32 @@ bool is_of_other_programs(const fs::path& path, const std::string& format) {
 class Imported {
  public:
   Imported(const fs::path& from, const std::string& vertices, const fs::path& beside)
-      : folder_(made(beside)), unfinished_(folder_) {
+      : folder_(place_beside(beside), false, {}) {
     std::vector<std::string> modules{"numpy"};
     if (from.extension() == ".parquet" || fs::path(vertices).extension() == ".parquet")
       modules.emplace_back("pyarrow");
     const Activity importing("reading " + from.string());
-    try {
-      run_python_script("import_arrays.py", {},
-                        {{"from", from.string()}, {"vertices", vertices}, {"to", folder_.string()}},
-                        modules);
-    } catch (...) {
-      remove();
-      throw;
-    }
+    run_python_script("import_arrays.py", {},
+                      {{"from", from.string()}, {"vertices", vertices}, {"to", folder().string()}},
+                      modules);
   }
-  ~Imported() { remove(); }
-  Imported(const Imported&) = delete;
-  Imported& operator=(const Imported&) = delete;
-  const fs::path& folder() const { return folder_; }
+  const fs::path& folder() const { return folder_.path(); }
   /// Notes on what was converted, a line each.
   std::vector<std::string> notes() const {
-    const std::string file = (folder_ / "meta.json").string();
+    const std::string file = (folder() / "meta.json").string();
     std::ifstream in(file, std::ios::binary);
     return JsonReader(std::string(std::istreambuf_iterator<char>(in), {}), file)
         .get<std::vector<std::string>>("notes");
   }
 
  private:
-  void remove() const {
-    std::error_code left;  // harms nobody
-    fs::remove_all(folder_, left);
-  }
-  static fs::path made(const fs::path& beside) {
-    const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
-    std::error_code error;
-    fs::create_directories(parent, error);
-    std::string name = (parent / ".orrery-import-XXXXXX").string();
-    if (error || ::mkdtemp(name.data()) == nullptr)
-      throw Error(fmt::format("{}: no folder can be made there", parent.string()));
-    return name;
+  /// Never put in its place, so that it is removed; also by the next start if this one is killed.
+  static fs::path place_beside(fs::path target) {
+    if (!target.has_filename()) target = target.parent_path();  // "name/" is "name"
+    return target.parent_path() / fmt::format(".{}.import", target.filename().string());
   }
 
-  fs::path folder_;
-  RemovedIfInterrupted unfinished_;
+  FolderInProgress folder_;
 };
 
 /// Reads a data set with the weights and features of its edges, if it has any, and writes it.
@@ -344,6 +328,7 @@ void convert_from(const fs::path& found, const Flags& flags,
 
 /// Reads any format, those of other programs too.
 void convert(const Flags& flags) {
+  require_place_for(flags.output, flags.force);
   const fs::path found = locate_dataset(flags.options.path);
   if (is_of_other_programs(found, flags.options.format)) {
     const Imported imported(found, flags.vertices, flags.output);

@@ -45,9 +45,9 @@ std::shared_ptr<const TrainedWeights> weights_of(ModelCheckpoint kept, const Mod
   TrainedWeights weights;
   weights.weights = std::move(checkpoint.state.front());
   if (model.batch_norm) weights.averages = std::move(checkpoint.state.back());
-  if (kept.widths) {
-    weights.features = kept.widths->features;
-    weights.classes = kept.widths->classes;
+  if (kept.data) {
+    weights.features = kept.data->features;
+    weights.classes = kept.data->classes;
   }
   return std::make_shared<const TrainedWeights>(std::move(weights));
 }

@@ -148,7 +148,7 @@ void require_same_experiment(const JsonReader& kept, const Json& now, const std:
 }
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
-                      const Json& resolved, const std::optional<ModelWidths>& widths,
+                      const Json& resolved, const std::optional<FromData>& data,
                       const ModelConfig* model, Kept kept) {
   Json header{{"kept", kept == Kept::model ? "model" : "training"},
               {"epochs", checkpoint.epochs},
@@ -156,9 +156,10 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
               {"losses", checkpoint.losses},
               {"experiment", identity(resolved)}};
   if (checkpoint.best) header["best"] = to_json(*checkpoint.best);
-  if (widths) header["widths"] = {{"features", widths->features}, {"classes", widths->classes}};
-  if (widths && model != nullptr) {
-    const NamedState names = named_state(*model, widths->features, widths->classes);
+  if (data) header["widths"] = {{"features", data->features}, {"classes", data->classes}};
+  if (data && !data->fingerprint.empty()) header["data"] = data->fingerprint;
+  if (data && model != nullptr) {
+    const NamedState names = named_state(*model, data->features, data->classes);
     header["weights"] = to_json(names.weights);
     header["averages"] = to_json(names.averages);
   }
@@ -215,12 +216,13 @@ ModelCheckpoint parse(const std::string& bytes, const std::string& origin, const
   }
   if (in.left() != 0)
     throw DataError(origin, "", fmt::format("holds {} bytes behind its last row", in.left()));
-  std::optional<ModelWidths> widths;
+  std::optional<FromData> data;
   if (header.has("widths"))
-    widths = ModelWidths{header.count("widths/features"), header.count("widths/classes")};
+    data = FromData{header.count("widths/features"), header.count("widths/classes")};
+  if (data && header.has("data")) data->fingerprint = header.get<std::string>("data");
   std::vector<std::string> relations;
   if (header.has("relations")) relations = header.get<std::vector<std::string>>("relations");
-  return {std::move(checkpoint), widths, std::move(relations)};
+  return {std::move(checkpoint), std::move(data), std::move(relations)};
 }
 
 /// The keys that define which weights a model has; the others say how they were found.
@@ -243,16 +245,22 @@ void require_same_relations(const ModelCheckpoint& kept, const std::vector<std::
 }
 
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
-                            const Json& resolved) {
-  return parse(bytes, origin,
-               [&](const Json& kept, Kept kind) {
-                 if (kind == Kept::model)
-                   throw DataError(origin, "",
-                                   "holds a model alone, without what its training goes on from: "
-                                   "name it as train.weights to begin with it");
-                 require_same_identity(kept, identity(resolved), origin);
-               })
-      .checkpoint;
+                            const Json& resolved, const std::string& fingerprint) {
+  ModelCheckpoint read = parse(bytes, origin, [&](const Json& kept, Kept kind) {
+    if (kind == Kept::model)
+      throw DataError(origin, "",
+                      "holds a model alone, without what its training goes on from: name it as "
+                      "train.weights to begin with it");
+    require_same_identity(kept, identity(resolved), origin);
+  });
+  const std::string before = read.data ? read.data->fingerprint : "";
+  if (!before.empty() && !fingerprint.empty() && before != fingerprint)
+    throw ConfigError(
+        "dataset", fmt::format("is other data than {} was trained on (fingerprint {}, found {}): "
+                               "edges, features, labels or split have changed; bring them back, "
+                               "or start over without --resume",
+                               origin, before, fingerprint));
+  return std::move(read.checkpoint);
 }
 
 ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::string& origin,

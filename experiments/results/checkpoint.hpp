@@ -13,22 +13,23 @@
 
 namespace orrery {
 
-/// Columns of a model's input and output, which follow from the data set and from no key.
-struct ModelWidths {
-  std::int64_t features = 0, classes = 0;
+/// What follows from the data set and from no key.
+struct FromData {
+  std::int64_t features = 0, classes = 0;  ///< columns of a model's input and output
+  std::string fingerprint{};               ///< fingerprint_of() it; empty: not known
 };
 
 /// What a file holds: all that a training goes on from, or a model alone (RunObserver::keep_best).
 enum class Kept : std::uint8_t { training, model };
 
 /// Writes a checkpoint of the experiment `resolved`; the old file stays whole until the new one is.
-/// `widths`: of its model, where they are known; with them and `model` the file says what its weights
-/// are called, and their shapes.
+/// `data`: of its data set, where it is known; with it and `model` the file says what its weights are
+/// called, and their shapes.
 ///
 /// Errors    Error (folder not writable, disk full)
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint,
                       const nlohmann::ordered_json& resolved,
-                      const std::optional<ModelWidths>& widths = std::nullopt,
+                      const std::optional<FromData>& data = std::nullopt,
                       const ModelConfig* model = nullptr, Kept kept = Kept::training);
 
 /// Checks that a run of one experiment may continue as another. Strategy, partition, cluster and
@@ -44,7 +45,7 @@ void require_same_experiment(const JsonReader& kept, const nlohmann::ordered_jso
 struct ModelCheckpoint {
   Checkpoint checkpoint;
   /// empty in files that were written before they were stored
-  std::optional<ModelWidths> widths{};
+  std::optional<FromData> data{};
   /// That its weights are of, in their order (TypedGraph::texts()); empty: of none.
   std::vector<std::string> relations{};
 };
@@ -64,11 +65,12 @@ ModelCheckpoint parse_checkpoint_of_model(const std::string& bytes, const std::s
                                           const nlohmann::ordered_json& resolved,
                                           const std::string& key = "inference.weights");
 
-/// Reads a checkpoint file; `origin` names it in errors.
+/// Reads a checkpoint file; `origin` names it in errors. `fingerprint`: of the data at hand; empty: not known.
 ///
 /// Errors    DataError (truncated, damaged, of another version) · ConfigError (another experiment:
-///           the first key that differs)
+///           the first key that differs; other data)
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
-                            const nlohmann::ordered_json& resolved);
+                            const nlohmann::ordered_json& resolved,
+                            const std::string& fingerprint = "");
 
 }  // namespace orrery

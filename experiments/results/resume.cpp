@@ -45,12 +45,13 @@ EpochReport report_of(const JsonReader& line, int epoch) {
 
 }  // namespace
 
-Earlier take_up(const ResultFolder& folder, const Json& resolved) {
+Earlier take_up(const ResultFolder& folder, const Json& resolved, const std::string& fingerprint) {
   Earlier earlier;
   if (!fs::exists(folder.checkpoint())) return earlier;
   earlier.checkpoint = bytes_of(folder.checkpoint());
   const int done =
-      parse_checkpoint(earlier.checkpoint, folder.checkpoint().string(), resolved).epochs;
+      parse_checkpoint(earlier.checkpoint, folder.checkpoint().string(), resolved, fingerprint)
+          .epochs;
   if (done > resolved["train"]["epochs"])
     throw ConfigError("train.epochs", fmt::format("is {}, but the checkpoint has seen {} epochs",
                                                   resolved["train"]["epochs"].get<int>(), done));

@@ -18,10 +18,11 @@ struct Earlier {
 };
 
 /// Reads them, and removes the lines of epochs.jsonl after the checkpoint, which will be written
-/// again.
+/// again. `fingerprint`: of the data at hand; empty: not known.
 ///
-/// Errors    DataError · ConfigError (a checkpoint of another experiment)
-Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolved);
+/// Errors    DataError · ConfigError (a checkpoint of another experiment, or of other data)
+Earlier take_up(const ResultFolder& folder, const nlohmann::ordered_json& resolved,
+                const std::string& fingerprint = "");
 
 /// Whether the folder holds the result of this experiment with all its epochs.
 ///

@@ -118,9 +118,15 @@ int slowest_of(const std::vector<std::vector<EpochCost>>& costs) {
   return static_cast<int>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
 }
 
+/// Of the data of an experiment; empty where no process has all of it.
+std::string fingerprint_of(const PreparedExperiment& prepared) {
+  return prepared.problem->data ? fingerprint_of(*prepared.problem->data) : "";
+}
+
 /// Puts the result together.
 Reported report(const PreparedExperiment& prepared, const Placement& placement, Outcome& outcome,
-                const std::vector<double>& earlier_seconds, const ResultFolder& results) {
+                const std::vector<double>& earlier_seconds, const std::string& fingerprint,
+                const ResultFolder& results) {
   std::vector<std::vector<EpochCost>> costs;
   std::vector<Timeline> timelines;
   std::vector<Summary> summaries;
@@ -141,8 +147,7 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);
-  if (prepared.problem->data)
-    done.result["dataset"]["fingerprint"] = fingerprint_of(*prepared.problem->data);
+  if (!fingerprint.empty()) done.result["dataset"]["fingerprint"] = fingerprint;
   done.result["out_dir"] = results.path().string();
   done.result["timeline_ranks"] = nullptr;
   if (!timelines.empty()) done.result["timeline_ranks"] = timelines.size();
@@ -246,27 +251,28 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (experiment.backend == "model") return modelled(prepared, *results);
 
   ExecuteOptions options = execute_options(experiment);
+  const std::string fingerprint = fingerprint_of(prepared);
   Earlier earlier;
   if (results != nullptr && options_.resume) {
-    earlier = take_up(*results, experiment.resolved);
+    earlier = take_up(*results, experiment.resolved, fingerprint);
     if (earlier.checkpoint.empty() && !options_.quiet)
       tell("{}: no checkpoint, starting over\n", results->path().string());
   }
   job_.share(earlier.checkpoint);
   if (!earlier.checkpoint.empty())
     options.control.resume = std::make_shared<const Checkpoint>(
-        parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved));
+        parse_checkpoint(earlier.checkpoint, "the checkpoint", experiment.resolved, fingerprint));
   options.control.start = start_weights(experiment, prepared.problem->model.relations);
   if (results != nullptr) {
     results->write("config.json", experiment.resolved.dump(2) + "\n");
     const DataFacts facts = prepared.problem->facts();
-    const ModelWidths widths{facts.features, facts.classes};
-    options.keep = [&, widths](const Checkpoint& checkpoint) {
-      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, widths,
+    const FromData from_data{facts.features, facts.classes, fingerprint};
+    options.keep = [&, from_data](const Checkpoint& checkpoint) {
+      write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, from_data,
                        &prepared.problem->model);
     };
-    options.keep_best = [&, widths](const Checkpoint& model) {
-      write_checkpoint(results->best(), model, experiment.resolved, widths,
+    options.keep_best = [&, from_data](const Checkpoint& model) {
+      write_checkpoint(results->best(), model, experiment.resolved, from_data,
                        &prepared.problem->model, Kept::model);
     };
   }
@@ -280,7 +286,8 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   if (results == nullptr) return std::nullopt;
 
   outcome.epochs.insert(outcome.epochs.begin(), earlier.epochs.begin(), earlier.epochs.end());
-  auto [done, timelines] = report(prepared, options.placement, outcome, earlier.seconds, *results);
+  auto [done, timelines] =
+      report(prepared, options.placement, outcome, earlier.seconds, fingerprint, *results);
   if (job_.world == nullptr) add_preloading(done, prepared);
   done.result["other_work"] = other_work_json(others);
   nlohmann::ordered_json& result = done.result;
@@ -328,7 +335,8 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
   SimulatedOutcome made = simulate(prepared, simulator_);
-  Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
+  Reported told =
+      report(prepared, experiment.placement(), made.outcome, {}, fingerprint_of(prepared), results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);
   done.result["interval"] = interval_json(
@@ -348,7 +356,8 @@ FinishedRun Runner::modelled(const PreparedExperiment& prepared, const ResultFol
   const Experiment& experiment = prepared.experiment;
   results.write("config.json", experiment.resolved.dump(2) + "\n");
   ModelledOutcome made = model(prepared);
-  Reported told = report(prepared, experiment.placement(), made.outcome, {}, results);
+  Reported told =
+      report(prepared, experiment.placement(), made.outcome, {}, fingerprint_of(prepared), results);
   add_preloading(told.run, prepared);
   told.run.result["model"] = std::move(made.model);
   told.run.result["equations"] = std::move(made.equations);

@@ -88,7 +88,7 @@ class Converting(unittest.TestCase):
                 return os.system, ("touch " + str(test.folder / "evil"),)
         test = self
         (self.folder / "ind.tiny.graph").write_bytes(pickle.dumps(Evil(), protocol=2))
-        with self.assertRaisesRegex(GetError, "posix.system, which is no array"):
+        with self.assertRaisesRegex(GetError, "posix.system, which is no number"):
             converters.convert(self.set_of("planetoid"), files, self.folder)
         self.assertFalse((self.folder / "evil").exists())
 
@@ -214,6 +214,35 @@ class LargeTypedSets(unittest.TestCase):
             np.testing.assert_array_equal(arrays_of["features"][author], np.float32(self.features)[papers].mean(0))
         np.testing.assert_array_equal(arrays_of["features"][8], arrays_of["features"][[5, 6]].mean(0))
 
+    def test_OtherSpellingsOfTheSame(self):
+        """Empty parts, counts of NumPy, labels as a column of whole numbers, in the folder of an earlier result."""
+        self.write_set()
+        self.save("meta.pt", {name: np.int64(count) for name, count in self.COUNTS.items()})
+        self.save("split_dict.pt", {"train": np.array([0]), "valid": np.array([], np.int64), "test": np.array([4])})
+        self.array("paper/node_label.npy", np.array([[3], [0], [1], [-1], [2]]))
+        (self.folder / "set").mkdir()
+        self.assertIn("--force", self.convert(status=1))
+        self.convert("--force", "--missing-features", "zero")
+        arrays_of, _ = self.made()
+        np.testing.assert_array_equal(arrays_of["labels"], [3, 0, 1, -1, 2] + [-1] * 5)
+        np.testing.assert_array_equal(arrays_of["split"], [0, 255, 255, 255, 2] + [255] * 5)
+
+    def test_APickleTakesNoMemoryThatItDoesNotBring(self):
+        self.write_set()
+        class Many:
+            def __reduce__(self):
+                return np.ndarray, ((10**12,), "i8")
+        self.save("split_dict.pt", {"train": Many()})
+        self.assertIn("split_dict.pt: cannot be read", self.convert(status=1))
+
+    def test_AKilledConversionLeavesNothingToTheNextOne(self):
+        self.write_set()
+        left = self.folder / "..set.import.partial-1234567"
+        left.mkdir()
+        (left / "edges.npy").write_bytes(b"x")
+        self.convert("--missing-features", "zero")
+        self.assertFalse(left.exists())
+
     def test_AreNotReadWithoutBeingConverted(self):
         self.write_set()
         run = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", self.folder / "mag"],
@@ -227,22 +256,38 @@ class LargeTypedSets(unittest.TestCase):
                 return os.system, ("touch " + str(test.folder / "evil"),)
         test = self
         for damage, said in (
-                (lambda: self.save("meta.pt", Evil()), "holds posix.system, which is no array"),
+                (lambda: self.save("meta.pt", Evil()), "holds posix.system, which is no number"),
                 (lambda: (self.folder / "mag/meta.pt").write_bytes(b"no zip"), "no zip archive as torch.save"),
                 (lambda: self.save("meta.pt", self.COUNTS, "archive/other"), "expected one data.pkl, found 0"),
                 (lambda: self.save("meta.pt", [1]), "expected a dict, found list"),
                 (lambda: self.save("meta.pt", {"paper": -1}), "expected names with counts, found 'paper': -1"),
-                (lambda: self.save("meta.pt", {"paper": 5}), "expected types of meta.pt: paper, found author"),
+                (lambda: self.save("meta.pt", {"paper": 5}), "expected the count of each type that folders in processed name, found none of author"),
+                (lambda: self.save("meta.pt", self.COUNTS | {"num_features": 8}),
+                 "expected types of folders in processed, and num_classes, found num_features"),
+                (lambda: self.save("meta.pt", self.COUNTS | {"author": 10**8}), "bytes of arrays, found 100000007"),
+                (lambda: (self.folder / "mag/meta.pt").unlink() or os.mkfifo(self.folder / "mag/meta.pt"),
+                 "expected a file, found something else"),
+                (lambda: os.rename(self.folder / "mag/processed/paper___cites___paper",
+                                   self.folder / "mag/processed/paper___paper"), "expected SOURCE___NAME___DESTINATION"),
                 (lambda: self.array("author___writes___paper/edge_index.npy", np.array([[3], [0]])),
-                 "expected a vertex of type author from 0 to 2, found 3"),
+                 "row 0, element 0: expected a vertex of type author from 0 to 2, found 3"),
                 (lambda: self.array("author___writes___paper/edge_index.npy", np.zeros((3, 2), int)),
                  "expected shape [2, any], found [3, 2]"),
                 (lambda: self.array("author___writes___paper/edge_index.npy", np.zeros((2, 2))),
                  "expected whole numbers, found float64"),
                 (lambda: self.array("paper/node_label.npy", np.float32([3, 4, 1, np.nan, 2])),
-                 "node_label.npy, element 1: expected a class below 4, or NaN, found 4"),
+                 "node_label.npy, element 1: expected a class below 4, -1 or NaN, found 4"),
+                (lambda: self.array("paper/node_label.npy", np.float32([3, 0, np.inf, 1, 2])), "NaN, found inf"),
+                (lambda: self.array("paper/node_label.npy", np.array(list("abcde"))), "expected a .npy of numbers"),
+                (lambda: shutil.copy(self.folder / "mag/meta.pt", self.folder / "mag/processed/paper/node_label.npy"),
+                 "expected a .npy of numbers, found another archive"),
+                (lambda: (self.folder / "mag/processed/paper/node_feat.npy").unlink()
+                 or os.symlink("nowhere", self.folder / "mag/processed/paper/node_feat.npy"), "a link to nothing"),
+                (lambda: self.array("paper/node_feat.npy", np.zeros((5, 2))), "expected float32 or float16, "),
+                (lambda: self.array("paper/node_feat.npy", np.full((5, 2), np.nan, np.float16)),
+                 "mag/processed/paper/node_feat.npy:row 0, column 0: expected a finite number"),
                 (lambda: self.array("paper/node_label.npy", np.zeros(4)), "expected shape [5], found [4]"),
-                (lambda: self.array("paper/node_feat.npy", np.zeros((4, 2), np.float16)), "features_paper.npy"),
+                (lambda: self.array("paper/node_feat.npy", np.zeros((4, 2), np.float16)), "expected shape [5, any], found [4, 2]"),
                 (lambda: self.save("split_dict.pt", {"train": np.array([5])}),
                  "expected a vertex of type paper from 0 to 4, found 5"),
                 (lambda: self.save("split_dict.pt", {"train": np.array([1]), "valid": np.array([1])}),

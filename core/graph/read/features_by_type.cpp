@@ -119,10 +119,11 @@ std::shared_ptr<const Features> join_features(
   for (std::size_t t = 0; t < of_types.size(); ++t) {
     const VertexType& type = typed.types[t];
     has.push_back(of_types[t] != nullptr);
+    if (type.count == 0) continue;
     (has.back() ? with : without).push_back(type.name);
     if (has.back() && of_types[t]->width() < width)
       narrower.push_back(fmt::format("{} ({})", type.name, of_types[t]->width()));
-    if (type.count > 0) parts.push_back({static_cast<Vertex>(type.first), of_types[t]});
+    parts.push_back({static_cast<Vertex>(type.first), of_types[t]});
   }
   if (!missing_features.empty() && without.empty()) refuse_missing_features(name);
   if (!narrower.empty())
@@ -159,12 +160,17 @@ std::shared_ptr<const Features> read_features_by_type(const fs::path& folder, co
   std::vector<std::string> known;
   for (const VertexType& type : typed.types) known.push_back(type.name);
   std::vector<std::shared_ptr<const Features>> of_types(known.size());
+  std::vector<bool> named(known.size());
   auto bytes = static_cast<std::int64_t>(fs::file_size(folder / "edges.npy"));
   for (const auto& name : meta.get<std::vector<std::string>>(kTypes)) {
     const auto place = std::ranges::find(known, name) - known.begin();
     if (at(place) == known.size()) meta.fail(kTypes, "has " + unknown("vertex type", name, known));
-    if (of_types[at(place)]) meta.fail(kTypes, fmt::format("has \"{}\" twice", name));
-    const fs::path file = folder / fmt::format("features_{}.npy", name);
+    if (named[at(place)]) meta.fail(kTypes, fmt::format("has \"{}\" twice", name));
+    named[at(place)] = true;
+    if (typed.types[at(place)].count == 0)
+      continue;  // no bytes would justify the width of its rows
+    fs::path file = folder / fmt::format("features_{}.npy", name);
+    if (fs::is_symlink(file)) file = fs::canonical(file);  // errors name the file that holds them
     of_types[at(place)] =
         mapped_features(NpyArray(file), typed.types[at(place)].count, -1, std::nullopt, false);
     bytes += static_cast<std::int64_t>(fs::file_size(file));
@@ -176,10 +182,11 @@ std::shared_ptr<const Features> read_features_by_type(const fs::path& folder, co
     meta.fail(
         kTypes,
         fmt::format("means of {} columns for {} vertices are more than {} bytes of files make "
-                    "plausible; dataset.missing_features: zero takes no memory",
+                    "plausible; with dataset.missing_features zero they take none",
                     width, graph.rows, bytes));
-  return join_features(of_types, typed, graph, missing_features, folder.string(),
-                       "mapped files features_TYPE.npy", notes);
+  return join_features(of_types, typed, graph, missing_features,
+                       meta.words("name", folder.string()), "mapped files features_TYPE.npy",
+                       notes);
 }
 
 }  // namespace orrery

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,18 @@ std::string checksums(const std::vector<T>& values) {
   return all;
 }
 
+/// Of some rows, spread evenly: features may be large, and on disk.
+std::string checksums_of_some_rows(const Features& features) {
+  constexpr std::int64_t kRows = 64;
+  std::vector<Vertex> rows;
+  const std::int64_t count = std::min(kRows, features.rows());
+  for (std::int64_t i = 0; i < count; ++i)
+    rows.push_back(static_cast<Vertex>(i * features.rows() / count));
+  std::vector<float> values(at(count * features.width()));
+  features.read(rows, 0, features.width(), values.data(), features.width());
+  return checksum(std::to_string(features.width())) + checksums(values);
+}
+
 }  // namespace
 
 std::string fingerprint_of(const Dataset& data) {
@@ -44,6 +57,7 @@ std::string fingerprint_of(const Dataset& data) {
     }
   all += checksums(data.labels.values);
   all += checksums(data.split);
+  if (data.features) all += checksums_of_some_rows(*data.features);
   return checksum(all);
 }
 

@@ -37,9 +37,9 @@ bool is_large_typed_ogb(const std::filesystem::path& folder);
 Dataset read_dataset(const std::string& path, const std::string& format = "auto",
                      const std::string& missing_features = "");
 
-/// Eight hexadecimal digits for the edges, labels and split of a data set, as training uses them.
-/// Equal data has equal digits, and different data has different ones except by chance; features do
-/// not count.
+/// Eight hexadecimal digits for the edges, labels and split of a data set, as training uses them, and for
+/// 64 rows of its features. Equal data has equal digits, and different data has different ones except by
+/// chance, or if other rows of the features differ. Weights and features of edges do not count.
 ///
 /// Cost      one pass over the edges, labels and split, on all cores
 std::string fingerprint_of(const Dataset& data);

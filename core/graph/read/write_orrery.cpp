@@ -88,22 +88,19 @@ std::string not_only_a_data_set(const fs::path& folder) {
     return fmt::format("it is no data set ({})", error.what());
   }
   return more_than(folder, [](const std::string& name) {
-    constexpr std::string_view kFiles[] = {"meta.json",
-                                           "edges.npy",
-                                           "edge_weights.npy",
-                                           "edge_features.npy",
-                                           "edge_relations.npy",
-                                           "features.npy",
-                                           "features_indptr.npy",
-                                           "features_indices.npy",
-                                           "features_data.npy",
-                                           "labels.npy",
-                                           "split.npy"};
-    return std::ranges::find(kFiles, name) != std::end(kFiles);
+    constexpr std::string_view kFiles[] = {
+        "meta.json",          "edges.npy",    "edge_weights.npy", "edge_features.npy",
+        "edge_relations.npy", "features.npy", "labels.npy",       "split.npy"};
+    return std::ranges::find(kFiles, name) != std::end(kFiles) ||
+           (name.starts_with("features_") && name.ends_with(".npy"));  // of a type
   });
 }
 
 }  // namespace
+
+void require_place_for(const fs::path& folder, bool force) {
+  const FolderInProgress place(folder, force, not_only_a_data_set);
+}
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
                   const EdgeValues<float>* edge_weights, const EdgeFeatures* edge_features) {

@@ -9,6 +9,12 @@
 
 namespace orrery {
 
+/// Throws what write_orrery() would throw for this place: before long work.
+///
+/// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; nothing can
+///           be made beside it
+void require_place_for(const std::filesystem::path& folder, bool force);
+
 /// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
 /// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
 /// sparse where that is smaller. `edge_weights`, `edge_features`: of the graph's entries

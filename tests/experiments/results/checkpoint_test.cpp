@@ -59,16 +59,33 @@ TEST_F(CheckpointFile, ComesBackAsItWas) {
 }
 
 TEST_F(CheckpointFile, TellsAnotherUseHowWideItsModelIs) {
-  write_checkpoint(file_, checkpoint_, experiment(), ModelWidths{10, 5});
+  write_checkpoint(file_, checkpoint_, experiment(), FromData{10, 5});
   const ModelCheckpoint back = parse_checkpoint_of_model(contents_of(file_), "c", experiment());
   write_checkpoint(file_, checkpoint_, experiment());
   const ModelCheckpoint unknown = parse_checkpoint_of_model(contents_of(file_), "c", experiment());
 
-  ASSERT_TRUE(back.widths);
-  EXPECT_EQ(back.widths->features, 10);
-  EXPECT_EQ(back.widths->classes, 5);
+  ASSERT_TRUE(back.data);
+  EXPECT_EQ(back.data->features, 10);
+  EXPECT_EQ(back.data->classes, 5);
   EXPECT_EQ(back.checkpoint.state, checkpoint_.state);
-  EXPECT_FALSE(unknown.widths);
+  EXPECT_FALSE(unknown.data);
+}
+
+TEST_F(CheckpointFile, GoesOnWithTheDataItWasTrainedOnAlone) {
+  write_checkpoint(file_, checkpoint_, experiment(), FromData{10, 5, "0123abcd"});
+  const std::string bytes = contents_of(file_);
+  EXPECT_EQ(parse_checkpoint(bytes, "c", experiment(), "0123abcd").epochs, 7);
+  EXPECT_EQ(parse_checkpoint(bytes, "c", experiment()).epochs, 7) << "parts on disk tell nothing";
+  try {
+    parse_checkpoint(bytes, "c", experiment(), "0123abce");
+    FAIL() << "other data was taken";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("dataset: is other data than c was trained on (fingerprint "
+                                        "0123abcd, found 0123abce)"));
+  }
+  write_checkpoint(file_, checkpoint_, experiment(), FromData{10, 5});
+  EXPECT_EQ(parse_checkpoint(contents_of(file_), "c", experiment(), "0123abce").epochs, 7)
+      << "written before fingerprints were kept";
 }
 
 TEST_F(CheckpointFile, OfAModelByRelationServesOnlyTheSameRelationsInTheSameOrder) {

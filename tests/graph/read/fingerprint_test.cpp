@@ -25,7 +25,7 @@ Dataset path(Vertex vertices) {
   return data;
 }
 
-TEST(Fingerprint, ChangesWithAnyEdgeLabelOrSplitAndWithNothingElse) {
+TEST(Fingerprint, ChangesWithAnyEdgeLabelOrSplitAndWithFeatures) {
   const std::string whole = fingerprint_of(path(100));
   const auto changed = [](const std::function<void(Dataset&)>& change) {
     Dataset data = path(100);
@@ -42,6 +42,17 @@ TEST(Fingerprint, ChangesWithAnyEdgeLabelOrSplitAndWithNothingElse) {
               d.graph = graph;
             }),
             whole);
+  const auto features = [&](float first, std::int64_t width) {
+    return changed([&](Dataset& d) {
+      std::vector<float> values(100 * static_cast<std::size_t>(width), 2);
+      values[0] = first;
+      d.features = dense_features(100, width, values, "test", false);
+    });
+  };
+  EXPECT_EQ(features(1, 3), features(1, 3));
+  EXPECT_NE(features(1, 3), whole);
+  EXPECT_NE(features(2, 3), features(1, 3));
+  EXPECT_NE(features(2, 4), features(2, 3));
   EXPECT_NE(changed([](Dataset& d) { d.labels.values[99] = 0; }), whole);
   EXPECT_NE(changed([](Dataset& d) { d.split[99] = Split::test; }), whole);
   EXPECT_NE(changed([](Dataset& d) { d.split.clear(); }), whole);
