@@ -20,6 +20,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/removed_if_interrupted.hpp"
 #include "core/graph/files/mapped_file.hpp"
 #include "core/terminal/message.hpp"
 #include "core/terminal/plain_text.hpp"
@@ -102,7 +103,7 @@ int with_output_written(int exit_code) {
 
 int main(int argc, char** argv) {
   using namespace orrery;
-  end_when_memory_ends();
+  end_when_memory_ends(remove_unfinished_if_free);
   end_when_a_mapped_file_is_cut();
   keep_standard_descriptors();
   end_with_starter();

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 
 namespace orrery {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 #include "core/sample/alias_rows.hpp"
 #include "core/sample/numbering.hpp"
 #include "core/sample/row_picks.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 #include "core/graph/csr.hpp"
 
 namespace orrery {

@@ -9,8 +9,6 @@
 #include <new>
 #include <system_error>
 
-#include "core/base/removed_if_interrupted.hpp"
-
 namespace orrery {
 namespace {
 
@@ -18,8 +16,9 @@ constexpr const char* kNoMemory =
     "the system grants no more memory (limits: ulimit -v, the control group, the machine); a "
     "smaller data set, a narrower model or fewer ranks and threads need less";
 
-/// Allocates nothing to say it. Removing what is unfinished may; if there is no memory for that either,
-/// this is called again, and ends at once.
+void (*last_call)() = nullptr;
+
+/// Allocates nothing to say it. What is called last may: then this is called again, and ends at once.
 void end_without_memory() {
   static std::atomic_flag told;
   thread_local bool ends = false;
@@ -27,7 +26,7 @@ void end_without_memory() {
     ends = true;
     for (const char* part : {"orrery: error: ", kNoMemory, "\n"})
       if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;  // nobody listens
-    remove_unfinished_if_free();
+    last_call();
     ::_exit(1);
   }
   if (ends) ::_exit(1);
@@ -36,7 +35,10 @@ void end_without_memory() {
 
 }  // namespace
 
-void end_when_memory_ends() { std::set_new_handler(end_without_memory); }
+void end_when_memory_ends(void (*last)()) {
+  last_call = last;
+  std::set_new_handler(end_without_memory);
+}
 
 std::string message_of(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kNoMemory;

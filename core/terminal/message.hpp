@@ -12,7 +12,8 @@ std::string message_of(const std::exception& error);
 
 /// From now on an allocation that fails ends the process with one line and exit status 1. Not all
 /// libraries survive a failed allocation, and whoever waits for a lane or a rank would wait
-/// forever. Files are left as after a kill: whole or absent.
-void end_when_memory_ends();
+/// forever. `last` is called before the end, on the thread whose allocation failed; if it allocates in vain
+/// too, the process ends at once.
+void end_when_memory_ends(void (*last)());
 
 }  // namespace orrery

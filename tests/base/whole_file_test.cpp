@@ -11,10 +11,12 @@
 #include <iterator>
 #include <memory>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include "core/base/dead_segments.hpp"
 #include "core/base/error.hpp"
+#include "core/base/removed_if_interrupted.hpp"
 #include "core/terminal/message.hpp"
 
 namespace orrery {
@@ -121,13 +123,18 @@ TEST(Message, OfTheStandardLibraryIsInPlainWords) {
   EXPECT_EQ(message_of(Error("own words")), "own words");
 }
 
-TEST(Message, IsTheLastOfAProcessWithoutMemory) {
+TEST(Message, IsTheLastOfAProcessWithoutMemoryWhichLeavesNothingUnfinished) {
+  const fs::path unfinished =
+      fs::temp_directory_path() / ("orrery-unfinished-" + std::to_string(::getpid()));
+  fs::create_directory(unfinished);
   EXPECT_EXIT(
       {
-        end_when_memory_ends();
+        const RemovedIfInterrupted worthless(unfinished);
+        end_when_memory_ends(remove_unfinished_if_free);
         std::get_new_handler()();  // what operator new calls; sanitizers bring one that does not
       },
       ::testing::ExitedWithCode(1), "orrery: error: the system grants no more memory");
+  EXPECT_FALSE(fs::exists(unfinished));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 
 namespace orrery {
 

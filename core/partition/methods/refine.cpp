@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 #include "core/partition/methods/none.hpp"
 #include "core/partition/replicas.hpp"
 

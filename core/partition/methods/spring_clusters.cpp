@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
+#include "core/base/cache_line.hpp"
 #include "core/partition/methods/none.hpp"
 
 namespace orrery {
