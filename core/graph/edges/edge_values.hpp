@@ -37,8 +37,8 @@ class EdgesOfFolder {
   std::int64_t count() const { return static_cast<std::int64_t>(ends_.size() / 2); }
 
   /// merge(value, e) for each edge e, relation by relation in the order of the file, at the entry that it is
-  /// of its relation and of the graph. Values start as `none`. An entry that no edge of the file is was added as the reverse of another one, by the reverse of
-  /// its relation; it then has the value of that one.
+  /// of its relation and of the graph. Values start as `none`. An entry that no edge of the file is was added
+  /// as the reverse of another one, by the reverse of its relation; it then has the value of that one.
   template <class T, class Merge>
   EdgeValues<T> collect(T none, const Merge& merge) const {
     EdgeValues<T> made;

@@ -28,14 +28,6 @@ bool has_ogb_edges(const fs::path& folder) {
       [&](const char* name) { return fs::exists(folder / name); });
 }
 
-}  // namespace
-
-bool is_large_typed_ogb(const fs::path& folder) {
-  return fs::exists(folder / "meta.pt") && fs::is_directory(folder / "processed");
-}
-
-namespace {
-
 /// The format of a folder, orrery or ogb, if it may be any or the asked one.
 std::string format_of(const fs::path& folder, const std::string& format) {
   if (format == "orrery" || format == "ogb") return format;
@@ -122,6 +114,10 @@ IsLabelled labelled(const Dataset& dataset) {
 }
 
 }  // namespace
+
+bool is_large_typed_ogb(const fs::path& folder) {
+  return fs::exists(folder / "meta.pt") && fs::is_directory(folder / "processed");
+}
 
 Dataset read_dataset(const std::string& path, const std::string& format,
                      const std::string& missing_features) {
