@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
 #include <thread>
 
 #include "core/base/error.hpp"
@@ -48,10 +49,14 @@ Scenario mismatch(bool sums, std::int64_t ours, std::int64_t theirs) {
   }};
 }
 
-/// Made after a rank's memory: its stores close before that goes, also when an error passes.
+/// Made after a rank's memory: its stores close before that goes. When an error passes, those who ask
+/// meanwhile must wait for what it says, as with an executor.
 struct ClosesStores {
   Communicator& communicator;
-  ~ClosesStores() { communicator.close_stores(); }
+  ~ClosesStores() {
+    if (std::uncaught_exceptions() > 0) communicator.abort("rank stopped");
+    communicator.close_stores();
+  }
 };
 
 /// Three rows of two columns with every rank; all pull one of each, again and again; in the fifth
