@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"

@@ -1,5 +1,5 @@
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/partition/methods/edge_assignment.hpp"
 #include "core/partition/methods/partitioner.hpp"
 #include "core/partition/partition_options.hpp"

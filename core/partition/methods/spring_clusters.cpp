@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/partition/methods/none.hpp"
 
 namespace orrery {
