@@ -115,7 +115,7 @@ std::pair<SampledBatch, VertexData> PartBatches::make(int part, int epoch, int n
 
 std::shared_ptr<const Structure> PartBatches::prepare(int part, int epoch, int number) const {
   auto [made, data] = make(part, epoch, number);
-  const HostWork work = drawing_work(made);
+  const HostWork work = drawing_work(made.edges);
   std::vector<EdgeStructure> edges = edges_of(model_, made);
   return make_structure(PartBatch{std::make_shared<const SampledBatch>(std::move(made)),
                                   std::move(data), std::move(edges)},

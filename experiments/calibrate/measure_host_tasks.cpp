@@ -84,16 +84,32 @@ sim::HostPrice serve_price(const HostTasksBench& bench, const std::vector<char>&
           .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
 }
 
+/// What batches are drawn for, from a generated graph of the bench's vertices.
+struct Drawn {
+  const char* dataset;
+  const char* model;
+  const char* fanouts;
+  std::int64_t edges_per_vertex;
+};
+constexpr Drawn kUntyped{R"("generate": "rmat")", R"("type": "gcn", "layers": 3)",
+                         R"("fanouts": [15, 10, 5])", 8};
+/// As DistDGLv2 draws MAG-LSC (Table 3).
+constexpr Drawn kByRelation{R"("generate": "mag-lsc")",
+                            R"("type": "rgcn", "layers": 2, "hidden": 8)",
+                            R"("fanouts": [15, 25], "fanouts_per": "relation")", 7};
+
 /// Mean seconds and edges of batches of this many seeds.
-std::pair<double, double> batch_seconds(const HostTasksBench& bench, int seeds) {
+std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn& drawn,
+                                        int seeds) {
   const Experiment experiment =
       parse_experiments(fmt::format(R"({{
-  "name": "batches", "dataset": {{"generate": "rmat", "vertices": {0}, "edges": {1}, "features": 4,
-  "classes": 4}},
-  "model": {{"type": "gcn", "layers": 3}}, "train": {{"eval_every": 0}},
-  "strategy": {{"type": "mini_batch", "batch": {2}, "fanouts": [15, 10, 5]}},
+  "name": "batches", "dataset": {{{}, "vertices": {}, "edges": {}, "features": 4, "classes": 4}},
+  "model": {{{}}}, "train": {{"eval_every": 0}},
+  "strategy": {{"type": "mini_batch", "batch": {}, {}}},
   "partition": {{"method": "block"}}}})",
-                                    bench.sampled_vertices, 8 * bench.sampled_vertices, seeds),
+                                    drawn.dataset, bench.sampled_vertices,
+                                    drawn.edges_per_vertex * bench.sampled_vertices, drawn.model,
+                                    seeds, drawn.fanouts),
                         "calibration", {})
           .front();
   const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
@@ -108,9 +124,9 @@ std::pair<double, double> batch_seconds(const HostTasksBench& bench, int seeds) 
   return {seconds, edges / bench.repetitions};
 }
 
-sim::HostPrice sample_price(const HostTasksBench& bench) {
-  const auto [few_seconds, few] = batch_seconds(bench, 1);
-  const auto [seconds, edges] = batch_seconds(bench, 1000);
+sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
+  const auto [few_seconds, few] = batch_seconds(bench, drawn, 1);
+  const auto [seconds, edges] = batch_seconds(bench, drawn, bench.seeds);
   const double per_edge = std::max(0.0, seconds - few_seconds) / std::max(1.0, edges - few);
   return {.launch_seconds = std::max(0.0, few_seconds - few * per_edge),
           .seconds_per_item = per_edge};
@@ -140,13 +156,14 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
   bench.checkpoint_bytes = std::int64_t{1} << 20;
   bench.table_bytes = std::int64_t{8} << 20;
   bench.sampled_vertices = 1 << 12;
+  bench.seeds = 100;
   return bench;
 }
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
-  return {checkpoint_price(bench), serve_price(bench, table), sample_price(bench),
-          memory_rate(bench, table)};
+  return {checkpoint_price(bench), serve_price(bench, table), sample_price(bench, kUntyped),
+          sample_price(bench, kByRelation), memory_rate(bench, table)};
 }
 
 }  // namespace orrery::calibrate

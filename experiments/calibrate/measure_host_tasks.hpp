@@ -9,9 +9,10 @@
 namespace orrery::calibrate {
 
 struct HostTasks {
-  sim::HostPrice checkpoint;  ///< of a checkpoint, by its bytes
-  sim::HostPrice serve;       ///< of a request for rows of a store, by rows and their bytes
-  sim::HostPrice sample;      ///< of a batch that is drawn and cut, by its edges
+  sim::HostPrice checkpoint;        ///< of a checkpoint, by its bytes
+  sim::HostPrice serve;             ///< of a request for rows of a store, by rows and their bytes
+  sim::HostPrice sample;            ///< of a batch that is drawn and cut, by its edges
+  sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
 };
 
@@ -23,13 +24,15 @@ struct HostTasksBench {
   std::int64_t table_bytes = std::int64_t{256} << 20;
   /// The graph in which batches are drawn: most caches cannot hold its edges.
   std::int64_t sampled_vertices = std::int64_t{1} << 19;
+  /// Seeds of a batch. There are training vertices for one more batch than is repeated.
+  int seeds = 1000;
 };
 
 HostTasksBench host_tasks_bench(Effort effort, int cores);
 
 /// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
-/// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph
-/// with one thread; copies the table with all cores.
+/// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
+/// and by relation in a typed one, with one thread; copies the table with all cores.
 ///
 /// Errors    Error (folder not writable, disk full)
 HostTasks measure_host_tasks(const HostTasksBench& bench);

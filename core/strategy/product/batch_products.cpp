@@ -7,10 +7,10 @@
 
 namespace orrery {
 
-HostWork drawing_work(std::int64_t edges) {
+HostWork drawing_work(std::int64_t edges, bool grouped) {
   // Bytes that a drawn edge touches in the graph and in the numbering: a cache line each.
   constexpr std::int64_t kBytesPerEdge = 2 * 64;
-  return {"sample", edges, kBytesPerEdge * edges, 1};
+  return {grouped ? "sample_relations" : "sample", edges, kBytesPerEdge * edges, 1};
 }
 
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,

@@ -16,9 +16,9 @@
 
 namespace orrery {
 
-/// The work of drawing a batch with this many edges.
-HostWork drawing_work(std::int64_t edges);
-inline HostWork drawing_work(const SampledBatch& batch) { return drawing_work(batch.edges); }
+/// The work of drawing and cutting a batch with this many edges. A model that works by relation has
+/// its edges grouped as well, which has a price of its own.
+HostWork drawing_work(std::int64_t edges, bool grouped = false);
 
 /// The edges of each layer if the model weighs them or works by relation, else none. `relations`: what
 /// the batch was drawn from, for the latter.
