@@ -43,16 +43,6 @@ typedef std::uint64_t Entries __attribute__((vector_size(8 * sizeof(std::uint64_
   }
 }
 
-using Collect = std::uint32_t (*)(const Variates&, std::uint32_t, const Vertex*, std::uint32_t,
-                                  std::uint64_t*);
-
-using CountLess = void (*)(const std::uint64_t*, std::uint32_t, std::uint64_t*);
-
-struct Chosen {
-  Collect collect;
-  CountLess count_less;
-};
-
 void count_less_baseline(const std::uint64_t* entries, std::uint32_t many, std::uint64_t* places) {
   count_less(entries, many, places);
 }
@@ -120,29 +110,32 @@ typedef std::uint32_t HalfWords __attribute__((vector_size(8 * sizeof(std::uint3
   return many;
 }
 
-Chosen widest() {
-  if (__builtin_cpu_supports("avx512f") != 0) return {collect_avx512, count_less_avx512};
-  if (__builtin_cpu_supports("avx2") != 0) return {collect_avx2, count_less_avx2};
-  return {collect_baseline, count_less_baseline};
-}
-#else
-Chosen widest() { return {collect_baseline, count_less_baseline}; }
 #endif
 
-const Chosen& chosen() {
-  static const Chosen widest_here = widest();
-  return widest_here;
+const VariateLoops& fastest() {
+  static const VariateLoops here = variate_loops().back();
+  return here;
 }
 
 }  // namespace
 
+std::vector<VariateLoops> variate_loops() {
+  std::vector<VariateLoops> loops{{"baseline", collect_baseline, count_less_baseline}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0) loops.push_back({"avx2", collect_avx2, count_less_avx2});
+  if (__builtin_cpu_supports("avx512f") != 0)
+    loops.push_back({"avx512", collect_avx512, count_less_avx512});
+#endif
+  return loops;
+}
+
 std::uint32_t Variates::below(std::uint32_t bound, const Vertex* vertices, std::uint32_t count,
                               std::uint64_t* found) const {
-  return chosen().collect(*this, bound, vertices, count, found);
+  return fastest().below(*this, bound, vertices, count, found);
 }
 
 void Variates::places_of(const std::uint64_t* entries, std::uint32_t many, std::uint64_t* places) {
-  chosen().count_less(entries, many, places);
+  fastest().places_of(entries, many, places);
 }
 
 }  // namespace orrery

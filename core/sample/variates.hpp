@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/graph/csr.hpp"
 
@@ -46,5 +47,16 @@ struct Variates {
   /// Shapes    entries, places [many + kSlack]
   static void places_of(const std::uint64_t* entries, std::uint32_t many, std::uint64_t* places);
 };
+
+/// Variates::below and places_of, compiled for one set of instructions. All give the same.
+struct VariateLoops {
+  const char* instructions;
+  std::uint32_t (*below)(const Variates&, std::uint32_t bound, const Vertex* vertices,
+                         std::uint32_t count, std::uint64_t* found);
+  void (*places_of)(const std::uint64_t* entries, std::uint32_t many, std::uint64_t* places);
+};
+
+/// Those that this processor can run, the fastest last.
+std::vector<VariateLoops> variate_loops();
 
 }  // namespace orrery

@@ -258,7 +258,7 @@ class MiniBatch final : public Strategy {
       edges = edges_of(problem_.model, *made, batches_->relations());
     return make_structure(
         Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
-        drawing_work(drawn));
+        drawing_work(drawn, by_relation(problem_.model)));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -292,6 +292,7 @@ class MiniBatch final : public Strategy {
   std::optional<BatchSizes> batch_sizes() const override {
     const std::size_t layers = at(problem_.model.layers);
     BatchSizes sizes;
+    sizes.steps = batches_->steps();
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
     if (!batches_->cooperative() && !batches_->learns_features())

@@ -41,6 +41,7 @@ struct BatchSizes {
     std::int64_t bound = 0;  ///< bound for any batch
   };
   std::int64_t batches = 0;  ///< number of drawn batches
+  int steps = 0;             ///< batches of each rank in an epoch: every rank has as many
   std::vector<Size>
       vertices;  ///< vertices of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;  ///< of each layer, from the first

@@ -232,6 +232,39 @@ void dots_with_heads(benchmark::State& state, const std::string& name, const std
   state.counters["GFLOP/s"] = (flops_of(product) + flops_of(dots)) / seconds * 1e-9;
 }
 
+/// Alternates gathering random rows and only reading them. %reading is the speed of the former in percent
+/// of the latter's by rows, %reading_bytes by bytes: gathering writes each row as well.
+void gathering(benchmark::State& state, const std::string& name, std::int64_t width) {
+  const std::int64_t n = bench_vertices();
+  Workspace w;
+  const Tensor x = w.floats(n, width), index = w.indices(n, n), y = w.floats(n, width);
+  const auto* first = w.data<Vertex>(index);
+  const std::vector<Vertex> rows(first, first + n);
+  Seconds taken;
+  float sum = 0;
+  measure(state, name, [&] {
+    double begin = now();
+    sum += gather_rows_only(rows, w.data<float>(x), width);
+    taken.add("reading", now() - begin);
+    begin = now();
+    w.run(GatherRows{x, index, y});
+    taken.add("gathering", now() - begin);
+  });
+  benchmark::DoNotOptimize(sum);
+  const double speed = 100 * taken.median("reading") / taken.median("gathering");
+  state.counters["ms_reading"] = 1e3 * taken.median("reading");
+  state.counters["ms_gathering"] = 1e3 * taken.median("gathering");
+  state.counters["%reading"] = speed;
+  state.counters["%reading_bytes"] = 2 * speed;
+}
+
+void register_gathering() {
+  for (const std::int64_t width : {16, 64, 128, 256}) {
+    const std::string name = fmt::format("gather_rows/of_reading/{}", width);
+    bench(name, [=](auto& state) { gathering(state, name, width); });
+  }
+}
+
 void register_heads() {
   for (const std::string graph : {"uniform", "communities"})
     for (const auto& [heads, columns] : {std::pair{8, 32}, {8, 8}, {8, 7}, {4, 64}, {16, 1}}) {
@@ -399,6 +432,7 @@ int main(int argc, char** argv) {
   const orrery::ThreadPool pool(orrery::available_cores());
   orrery::bench("stream_triad", orrery::stream);
   orrery::register_products();
+  orrery::register_gathering();
   orrery::register_heads();
   orrery::register_locality();
   orrery::register_dense_products();

@@ -215,7 +215,8 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
   Json vertices = Json::array(), edges = Json::array();
   for (const BatchSizes::Size& size : sizes->vertices) vertices.push_back(size_json(size));
   for (const BatchSizes::Size& size : sizes->edges) edges.push_back(size_json(size));
-  return {{"drawn", sizes->batches},
+  return {{"steps", sizes->steps},
+          {"drawn", sizes->batches},
           {"vertices", vertices},
           {"edges", edges},
           {"peak_bytes_bound", bound_in(Space::device)},
@@ -265,10 +266,11 @@ std::string batches_text(const Json& batches) {
   const auto foreign = batches["foreign_rows"].get<double>(),
              cached = batches["cached_rows"].get<double>();
   return fmt::format(
-      "a batch of a rank: mean and most of {} drawn, and what none exceeds\n{}"
+      "{} batches of each rank in an epoch. Their sizes: mean and most of {} drawn, and what none "
+      "exceeds\n{}"
       "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n{}\n",
-      batches["drawn"].get<std::int64_t>(), table.text(room_on(stdout)), foreign, cached,
-      in_flight_text(batches["in_flight"]));
+      batches["steps"].get<int>(), batches["drawn"].get<std::int64_t>(),
+      table.text(room_on(stdout)), foreign, cached, in_flight_text(batches["in_flight"]));
 }
 
 /// What the largest rank holds in each kind of host memory that it uses, and what it may hold.

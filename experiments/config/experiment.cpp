@@ -345,8 +345,8 @@ void require_possible_links(const Json& root) {
   if (links["exclude"] == "batch" && root["strategy"]["type"] == "full_graph")
     refuse("links.exclude",
            "\"batch\" is of what batches draw, and full_graph has none, nor anything left to "
-           "aggregate without the links that it trains on: use \"none\", or strategy.type "
-           "mini_batch");
+           "aggregate without the links that it trains on: use \"none\", strategy.type "
+           "mini_batch, or \"training\" with links.relation");
   if (links["loss"] == "margin" && root["train"]["checkpoint_steps"] != 0)
     refuse("train.checkpoint_steps",
            "keeps the losses of steps apart, which links.loss margin sums in single precision: set "
@@ -505,8 +505,9 @@ void set_links(Experiment& e, const Json& root) {
   const std::map<std::string, Corrupted> ends{{"destination", Corrupted::destination},
                                               {"both", Corrupted::both}};
   config.corrupted = pick<Corrupted>(l.value("corrupted", "destination"), ends);
-  config.exclude = pick<ExcludedLinks>(
-      l["exclude"], {{"none", ExcludedLinks::none}, {"batch", ExcludedLinks::batch}});
+  config.exclude = pick<ExcludedLinks>(l["exclude"], {{"none", ExcludedLinks::none},
+                                                      {"batch", ExcludedLinks::batch},
+                                                      {"training", ExcludedLinks::training}});
   config.validation = l["validation"];
   config.test = l["test"];
   config.held_out_negatives = l["held_out_negatives"];

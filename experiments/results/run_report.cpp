@@ -247,6 +247,25 @@ std::string computing_table(const std::vector<FinishedRun>& runs, int width) {
   return table.text(width);
 }
 
+bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
+  return runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [](const FinishedRun& r) {
+           return r.experiment.label.rfind("seed=", 0) == 0 &&
+                  r.experiment.label.find(", ") == std::string::npos;
+         });
+}
+
+/// What limits each run, a line for each. Of many runs the table says it.
+std::string limits_text(const std::vector<FinishedRun>& runs) {
+  constexpr std::size_t kMost = 8;
+  if (runs.size() > kMost || sweeps_only_seeds(runs)) return "";
+  std::string text;
+  for (const FinishedRun& run : runs)
+    if (const Json limit = run.result.value("limited_by", Json()); !limit.is_null())
+      text += fmt::format("\n{} is limited by {}", row_name(run).second,
+                          limit["sentence"].get<std::string>());
+  return text.empty() ? text : text + "\n";
+}
+
 struct Spread {
   double mean = 0, deviation = 0;
 };
@@ -263,13 +282,6 @@ std::optional<Spread> test_spread(const std::vector<FinishedRun>& runs) {
   const auto n = static_cast<double>(runs.size());
   const double variance = n > 1 ? std::max(0.0, (squares - sum * sum / n) / (n - 1)) : 0;
   return Spread{sum / n, std::sqrt(variance)};
-}
-
-bool sweeps_only_seeds(const std::vector<FinishedRun>& runs) {
-  return runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [](const FinishedRun& r) {
-           return r.experiment.label.rfind("seed=", 0) == 0 &&
-                  r.experiment.label.find(", ") == std::string::npos;
-         });
 }
 
 /// Where a timeline is and what it leaves out; nothing if no run left one.
@@ -408,8 +420,11 @@ void require_result(const JsonReader& file, const std::string& under) {
       file.fail(key("compute_by_kind"),
                 fmt::format("expected seconds of {}, found {}", kind, JsonReader::shown(seconds)));
   for (const char* name : {"bytes/internal", "bytes/external"}) file.get<double>(key(name));
-  if (file.counts(key("peak_bytes")).empty())
-    file.fail(key("peak_bytes"), "expected one for each rank, found an empty list");
+  const std::int64_t peaks = std::ssize(file.counts(key("peak_bytes")));
+  if (peaks == 0) file.fail(key("peak_bytes"), "expected one for each rank, found an empty list");
+  if (const std::int64_t ranks = file.count(key("ranks"), peaks); ranks != peaks)
+    file.fail(key("ranks"),
+              fmt::format("expected {}, one for each of peak_bytes, found {}", peaks, ranks));
 }
 
 std::string divergence_line(const Json& result) {
@@ -521,6 +536,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   if (const std::string kinds = computing_table(runs, width);
       !sweeps_only_seeds(runs) && !kinds.empty())
     fmt::print(to, "\n{}", kinds);
+  say(limits_text(runs));
   if (const std::string seeds = seeds_text(runs); !seeds.empty()) say(seeds);
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))

@@ -191,19 +191,24 @@ TEST(NeighbourSampler, ThreadsSampleSideBySide) {
   const auto sample_of = [&](std::uint32_t step, NeighbourSampler::Scratch& scratch) {
     return sampler.sample(every(graph.rows, 30 + step), {1, 0, step}, scratch);
   };
-  std::vector<MessageFlow> one, four(8);
+  constexpr std::uint32_t kSteps = 16;
+  std::vector<MessageFlow> one;
   auto scratch = sampler.scratch(graph.rows);
-  for (std::uint32_t step = 0; step < 8; ++step) one.push_back(sample_of(step, scratch));
-  std::vector<std::thread> threads;
-  for (std::uint32_t t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      auto own = sampler.scratch(graph.rows);
-      for (std::uint32_t step = t; step < 8; step += 4) four[step] = sample_of(step, own);
-    });
-  for (auto& thread : threads) thread.join();
-  for (std::size_t step = 0; step < 8; ++step) {
-    EXPECT_EQ(one[step].vertices, four[step].vertices);
-    EXPECT_EQ(one[step].blocks, four[step].blocks);
+  for (std::uint32_t step = 0; step < kSteps; ++step) one.push_back(sample_of(step, scratch));
+  for (const std::uint32_t count : {2U, 3U, 8U}) {
+    std::vector<MessageFlow> several(kSteps);
+    std::vector<std::thread> threads;
+    for (std::uint32_t t = 0; t < count; ++t)
+      threads.emplace_back([&, t] {
+        auto own = sampler.scratch(graph.rows);
+        for (std::uint32_t step = t; step < kSteps; step += count)
+          several[step] = sample_of(step, own);
+      });
+    for (auto& thread : threads) thread.join();
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      EXPECT_EQ(one[step].vertices, several[step].vertices) << count << " threads";
+      EXPECT_EQ(one[step].blocks, several[step].blocks) << count << " threads";
+    }
   }
 }
 

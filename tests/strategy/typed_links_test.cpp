@@ -99,6 +99,41 @@ TEST(TypedLinks, AreHeldOutOfTheirRelationAndItsReverse) {
   }
 }
 
+TEST(TypedLinks, ThatAreTrainedOnLeaveTheGraphWhereNoneMayBeAggregated) {
+  const auto data = typed_dataset(400, 3000, 4, 2, true);
+  LinkConfig config = by("b.writes.a");
+  const auto [kept, aggregated] = hold_out_links(*data, config, 3);
+  config.exclude = ExcludedLinks::training;
+
+  const auto [trained, links] = hold_out_links(*data, config, 3);
+
+  EXPECT_EQ(links->train, aggregated->train);
+  EXPECT_EQ(links->test.negatives, aggregated->test.negatives);
+  EXPECT_EQ(*links->edges, *kept.typed->relations[at(links->relation)].graph);
+  const TypedGraph& left = *trained.typed;
+  EXPECT_EQ(left.relations[at(links->relation)].graph->nnz(), 0);
+  EXPECT_EQ(left.relations[at(links->reverse)].graph->nnz(), 0);
+  EXPECT_GT(trained.graph->nnz(), 0);
+  EXPECT_EQ(*trained.graph, union_of(left));
+  // Negatives avoid them all the same.
+  const Problem p = link_problem(data, 2, batches(40, {3, 3}), config);
+  const SampledBatches sampled(p);
+  for (int step = 0; step < 10; ++step)
+    for (const VertexPair& pair : sampled.links()->of(0, 0, step).negatives)
+      EXPECT_FALSE(has_edge(*links->edges, pair.source, pair.destination));
+}
+
+TEST(TypedLinks, AllLeaveOnlyWhereOtherEdgesAreLeft) {
+  LinkConfig config;
+  config.exclude = ExcludedLinks::training;
+  try {
+    hold_out_links(*typed_dataset(60, 600, 4, 2, true), config, 1);
+    FAIL() << "there is nothing to aggregate";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("links.relation"), std::string::npos) << error.what();
+  }
+}
+
 TEST(TypedLinks, OfASymmetricRelationWithoutAReverseAreOneForBothDirections) {
   auto data = std::make_shared<Dataset>(*typed_dataset(60, 600, 4, 2, false));
   TypedGraph typed;
@@ -121,7 +156,10 @@ TEST(TypedLinks, OfASymmetricRelationWithoutAReverseAreOneForBothDirections) {
 TEST(TypedLinks, ABatchDoesNotSeeTheLinksThatItPredictsInAnyDirection) {
   const auto data = typed_dataset(120, 2400, 4, 2, true);
   for (const char* model : {"rgcn", "rgat", "sage"})
-    for (const ExcludedLinks exclude : {ExcludedLinks::batch, ExcludedLinks::none}) {
+    for (const ExcludedLinks exclude :
+         {ExcludedLinks::batch, ExcludedLinks::none, ExcludedLinks::training}) {
+      // Among the other relations, without types, may be an edge between the same two vertices.
+      if (exclude == ExcludedLinks::training && model == std::string("sage")) continue;
       LinkConfig config = by("b.writes.a");
       config.exclude = exclude;
       StrategyConfig strategy = batches(40, {kAllNeighbours, kAllNeighbours});
@@ -164,10 +202,10 @@ TEST(TypedLinks, ABatchDoesNotSeeTheLinksThatItPredictsInAnyDirection) {
           }
         }
       }
-      if (exclude == ExcludedLinks::batch)
-        EXPECT_EQ(seen, 0) << model;
-      else
+      if (exclude == ExcludedLinks::none)
         EXPECT_GT(seen, 0) << model;
+      else
+        EXPECT_EQ(seen, 0) << model;
     }
 }
 
@@ -178,7 +216,8 @@ TEST(TypedLinks, HaveTheLossesOfOneRankOnAnyNumber) {
       LinkConfig config = by("b.writes.a");
       config.width = 8;
       config.decoder = Decoder::distmult;
-      config.exclude = strategy.type == "mini_batch" ? ExcludedLinks::batch : ExcludedLinks::none;
+      config.exclude =
+          strategy.type == "mini_batch" ? ExcludedLinks::batch : ExcludedLinks::training;
       const auto on = [&](int ranks) {
         return losses(execute(link_problem(data, ranks, strategy, config, model)));
       };
@@ -230,6 +269,13 @@ TEST(TypedLinks, WrongRelationsAreErrorsThatNameTheNearest) {
   };
   const auto typed = typed_dataset(60, 600, 4, 2, true);
   EXPECT_NE(refusal(*typed, "b.write.a").find("did you mean \"b.writes.a\"?"), std::string::npos);
+  for (const auto& [name, meant] :
+       {std::pair{"writes", "\"b.writes.a\""}, std::pair{"rev_writes", "\"a.rev_writes.b\""}})
+    EXPECT_NE(refusal(*typed, name)
+                  .find(std::string("unknown relation \"") + name + "\"; did you mean " + meant +
+                        "? there are "),
+              std::string::npos)
+        << refusal(*typed, name);
   EXPECT_NE(refusal(*testing::random_dataset(60, 600, 4, 2, true), "b.writes.a")
                 .find("no relations in its meta.json"),
             std::string::npos);

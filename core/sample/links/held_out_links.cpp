@@ -80,11 +80,13 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
   }
 }
 
+using LinkLists = std::vector<const std::vector<VertexPair>*>;
+
 /// The graph without the edges of these links.
-std::shared_ptr<const Csr> without(const Csr& graph, const LinkTask& task, bool forward,
+std::shared_ptr<const Csr> without(const Csr& graph, const LinkLists& links, bool forward,
                                    bool backward) {
   std::vector<std::pair<Vertex, Vertex>> gone;  // row, column
-  for (const auto* list : {&task.validation.links, &task.test.links})
+  for (const auto* list : links)
     for (const VertexPair& link : *list) {
       if (forward) gone.emplace_back(link.destination, link.source);
       if (backward) gone.emplace_back(link.source, link.destination);
@@ -114,6 +116,14 @@ int number_of(const TypedGraph& typed, const std::string& source, const std::str
   return relation == nullptr ? -1 : static_cast<int>(relation - typed.relations.data());
 }
 
+/// The relations of this name, between whichever types.
+std::vector<std::string> named(const TypedGraph& typed, const std::string& name) {
+  std::vector<std::string> texts;
+  for (const Relation& relation : typed.relations)
+    if (relation.name == name) texts.push_back(relation.text());
+  return texts;
+}
+
 /// Sets which edges are links.
 void choose_relation(LinkTask& task, const Dataset& data) {
   const std::string& wanted = task.config.relation;
@@ -129,7 +139,8 @@ void choose_relation(LinkTask& task, const Dataset& data) {
   const std::vector<std::string> known = typed.texts();
   const auto found = std::find(known.begin(), known.end(), wanted);
   if (found == known.end())
-    throw ConfigError("links.relation", "has " + unknown("relation", wanted, known));
+    throw ConfigError("links.relation",
+                      "has " + unknown("relation", wanted, known, named(typed, wanted)));
   task.relation = static_cast<int>(found - known.begin());
   const auto& [source, name, destination, graph] = typed.relations[at(task.relation)];
   task.reverse = number_of(typed, destination, reverse_name(name), source);
@@ -147,6 +158,11 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
   task->config = config;
   choose_relation(*task, data);
   const bool by_relation = task->relation >= 0;
+  if (!by_relation && config.exclude == ExcludedLinks::training)
+    throw ConfigError(
+        "links.exclude",
+        "\"training\" leaves nothing to aggregate where all edges are links: name one "
+        "relation of a typed graph (links.relation), or use \"batch\"");
   const Csr& graph = by_relation ? *data.typed->relations[at(task->relation)].graph : *data.graph;
   const bool both_ways = by_relation ? task->reverse < 0 && is_symmetric(graph) : data.symmetric;
   std::vector<VertexPair> links = shuffled_links({graph, both_ways}, seed);
@@ -172,25 +188,31 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
   for (ScoredLinks* scored : {&task->validation, &task->test})
     draw_negatives(*scored, graph, *task, seed);
 
+  const LinkLists held_out{&task->validation.links, &task->test.links};
+  LinkLists gone = held_out;
+  const bool none_aggregated = config.exclude == ExcludedLinks::training;
+  if (none_aggregated) gone.push_back(&task->train);
+  task->edges = without(graph, held_out, true, both_ways);
   Dataset trained = data;
   if (by_relation) {
     TypedGraph typed = *data.typed;
-    typed.relations[at(task->relation)].graph = without(graph, *task, true, both_ways);
+    typed.relations[at(task->relation)].graph =
+        none_aggregated ? without(graph, gone, true, both_ways) : task->edges;
     if (task->reverse >= 0) {
       auto& reverse = typed.relations[at(task->reverse)].graph;
-      reverse = without(*reverse, *task, false, true);
+      reverse = without(*reverse, gone, false, true);
     }
     set_typed_graph(trained, std::move(typed));
   } else {
     trained.typed = nullptr;  // its relations still have the links that are held out
-    trained.graph = without(graph, *task, true, both_ways);
+    trained.graph = task->edges;
   }
-  trained.notes.push_back(
-      fmt::format("links{}: {} of {} are trained on, {} validate and {} test; these are not in the "
-                  "graph, and each has {} drawn pair{} beside it that {} no edge",
-                  by_relation ? " by " + config.relation : "", task->train.size(), all, validation,
-                  test, config.held_out_negatives, config.held_out_negatives == 1 ? "" : "s",
-                  config.held_out_negatives == 1 ? "is" : "are"));
+  trained.notes.push_back(fmt::format(
+      "links{}: {} of {} are trained on, {} validate and {} test; {} are not in the graph. "
+      "Each held-out link has {} drawn pair{} beside it that {} no edge",
+      by_relation ? " by " + config.relation : "", task->train.size(), all, validation, test,
+      none_aggregated ? "all" : "the latter", config.held_out_negatives,
+      config.held_out_negatives == 1 ? "" : "s", config.held_out_negatives == 1 ? "is" : "are"));
   return {std::move(trained), std::move(task)};
 }
 

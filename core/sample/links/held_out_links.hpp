@@ -40,17 +40,21 @@ struct LinkTask {
   /// The links of the graph that is trained on. If it is symmetric, each link is there once, in a
   /// direction that is drawn.
   std::vector<VertexPair> train;
-  ScoredLinks validation, test;  ///< in it no longer
+  /// Those of `train`, whether or not the model aggregates them: no negative is one.
+  std::shared_ptr<const Csr> edges;
+  ScoredLinks validation, test;  ///< in none of them
 };
 
 /// The data set without the links that are held out, and these. Links by one relation are held out of it and
-/// of its reverse; the data set keeps its types then. Self-loops are no links. Which
-/// links, and their negatives, are functions of (seed, link) alone; a negative is no edge of the
-/// whole graph and no self-loop, unless its source has an edge to nearly all vertices.
+/// of its reverse; the data set keeps its types then. With ExcludedLinks::training the links that are trained
+/// on leave it as well, so that no model aggregates them. Self-loops are no links. Which links, and their
+/// negatives, are functions of (seed, link) alone; a negative is no edge of the whole graph and no self-loop,
+/// unless its source has an edge to nearly all vertices.
 ///
 /// Cost      a sort of the links; 16 bytes for each of them beside the result
 /// Errors    ConfigError: no links are left for training, or none for a share that is not 0; an unknown
-///           relation (the nearest one is named), or data without types
+///           relation (the nearest one is named), data without types, or links that are all to leave
+///           though all edges are links
 std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset& data,
                                                                    const LinkConfig& config,
                                                                    std::uint64_t seed);

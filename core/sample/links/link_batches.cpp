@@ -69,7 +69,7 @@ LinkBatches::LinkBatches(std::shared_ptr<const LinkTask> task, const Dataset& da
                          const Partition& cut, LinkSteps steps, std::uint64_t seed)
     : copies_(static_cast<int>(data.magnify)),
       task_(in_copies(std::move(task), copies_, seed)),
-      graph_(task_->relation < 0 ? data.graph : data.typed->relations[at(task_->relation)].graph),
+      graph_(task_->edges),
       owner_(cut.owner),
       owned_(cut.members()),
       row_(cut.owner.size()),
@@ -215,7 +215,7 @@ std::vector<Vertex> LinkBatches::vertices_of(const ScoredLinks& pairs) {
 
 std::vector<VertexPair> LinkBatches::excluded(int rank, int epoch, int step) const {
   std::vector<VertexPair> links;
-  if (task_->config.exclude == ExcludedLinks::none) return links;
+  if (task_->config.exclude != ExcludedLinks::batch) return links;  // they are not in the graph
   for (const Vertex number : group(rank, epoch, step).links)
     links.push_back(task_->train[at(number)]);
   return links;

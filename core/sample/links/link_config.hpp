@@ -27,9 +27,9 @@ enum class NegativesFrom : std::uint8_t { uniform, joint, in_batch, local };
 /// Which ends of a link a negative replaces.
 enum class Corrupted : std::uint8_t { destination, both };
 
-/// What batches must not aggregate: nothing of the graph, or the links that they are to predict,
-/// in both directions.
-enum class ExcludedLinks : std::uint8_t { none, batch };
+/// What the model must not aggregate, in either direction: of the links that are trained on none, those
+/// that a batch is to predict, or all.
+enum class ExcludedLinks : std::uint8_t { none, batch, training };
 
 struct LinkConfig {
   /// Of typed data: the relation whose edges are the links (Relation::text()); empty: all edges are.
