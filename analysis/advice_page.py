@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import charts
+import checked_json
 import page
 import plain_text
-import result_folder
 import svg
 import units
-import whole_file
+from checked_json import count, text
 
+_ADVICE = {"name": text, "cluster": text, "ranks": count, "answers": [{}]}
 REASONS = 12  # refused plans that are shown at once
 
 
@@ -20,12 +21,10 @@ class Advice:
     def __init__(self, folder):
         file = Path(folder) / "advice.json"
         try:
-            self.told = plain_text.in_one_line(json.loads(whole_file.read(file)))
-            self.answers, self.name = self.told["answers"], self.told["name"]
-        except OSError as error:
-            raise result_folder.ResultError(f"{file}: cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise result_folder.ResultError(f"{file}: is no answer of orrery advise ({error})") from error
+            self.told = plain_text.in_one_line(checked_json.read(file, _ADVICE))
+        except checked_json.ResultError as error:
+            raise checked_json.ResultError(f"{error}; it is no answer of orrery advise") from error
+        self.answers, self.name = self.told["answers"], self.told["name"]
 
 
 def is_advice(folder):

@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,7 +99,15 @@ def get(asked):
             raise GetError(f"{folder}: another start is fetching {found.name}") from None
         if not asked.quiet:
             print(f"{found.name}: {found.size} from {found.source}; licence: {found.licence}", file=sys.stderr)
+        for left in folder.glob("unpacked-*"):  # of a killed start
+            shutil.rmtree(left)
+        # The set appears as a whole, and nothing of it was there when this mark was made.
+        converting = folder / "converting"
+        if converting.exists() and (data / found.name).exists():
+            return remove_download(folder, asked)
         files = fetch_all(found, folder, asked)
+        if not (data / found.name).exists():
+            converting.touch()
         with tempfile.TemporaryDirectory(dir=folder, prefix="unpacked-") as unpacked:
             source = converters.convert(found, files, Path(unpacked))
             words = [asked.program, "dataset", "convert", str(source), str(data / found.name)]
@@ -106,12 +115,20 @@ def get(asked):
             words += ["--json"] if asked.json else []
             status = subprocess.run(words, check=False, env=child.environment()).returncode
         if status != 0:
+            converting.unlink(missing_ok=True)
             raise GetError(f"{found.name}: could not be converted (see above); its files stay in {folder}")
-        for file in files if not asked.keep_download else []:
-            file.unlink()
+        remove_download(folder, asked)
+
+
+def remove_download(folder, asked):
+    """The mark goes last: until then the next start knows that the set is there."""
+    mark = folder / "converting"
     if not asked.keep_download:
         for left in folder.iterdir():
-            left.unlink()
+            if left != mark:
+                left.unlink()
+    mark.unlink(missing_ok=True)
+    if not asked.keep_download:
         folder.rmdir()
 
 

@@ -8,13 +8,19 @@ import io
 import json
 import subprocess
 
+import checked_json
 import child
 import whole_file
-from figure_file import FigureError
+from checked_json import anything, count, number, text
+from figure_file import FigureError, made
 from result_folder import Run
 
 STAGES = ("partition_seconds", "save_seconds", "load_parts_seconds", "load_all_parts_seconds", "epoch_seconds",
           "train_seconds")
+_KNOWN = {"asked": anything, "result": {}}
+_TIMED = {"asked": anything, "result": {
+    "name": text, "ranks": count, "epochs": count, "simulated": anything, "load_seconds?": number,
+    "other_work": anything, "methods": [{"method": text} | {f"{stage}?": number for stage in STAGES}]}}
 
 
 def _words(program, file, run, folder):
@@ -25,11 +31,8 @@ def _words(program, file, run, folder):
 
 
 def _known(folder, asked):
-    try:
-        told = json.loads((folder / "breakdown.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return told["result"] if told["asked"] == asked else None
+    told = checked_json.read_or_none(folder / "breakdown.json", _KNOWN)
+    return told["result"] if told and told["asked"] == asked else None
 
 
 def _asked(file, run):
@@ -55,9 +58,10 @@ def make(program, file, run, folder):
 
 def read(file, run, folder):
     """A Run for every partitioner."""
-    told = _known(folder, _asked(file, run))
-    if told is None:
-        raise FigureError(f"{folder / 'breakdown.json'} is not there: make the figure without --redraw")
+    told = made(folder / "breakdown.json", _TIMED)
+    if told["asked"] != _asked(file, run):
+        raise FigureError(f"{folder / 'breakdown.json'} is of other settings: make the figure without --redraw")
+    told = told["result"]
     shared = {key: told[key] for key in ("name", "ranks", "epochs", "simulated", "load_seconds", "other_work")}
     return [Run(result=shared | stages, config={"method": stages["method"]}) for stages in told["methods"]]
 

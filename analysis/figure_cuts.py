@@ -14,13 +14,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import checked_json
 import child
 import whole_file
-from figure_file import FigureError
+from figure_file import FigureError, made
 from result_folder import Run
 
 COLUMNS = ("replication_factor", "edge_cut", "balance", "edge_balance", "clusters_before",
            "clusters_after", "seconds", "process_peak_bytes")
+_CUT = {"settings": {}, "result": {}}
 
 
 def folder_of(graph):
@@ -50,13 +52,6 @@ def settings_of(run, cut):
 def _write_whole(file, text):
     file.parent.mkdir(parents=True, exist_ok=True)
     whole_file.write(file, text)
-
-
-def _read(file):
-    try:
-        return json.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def _cut(program, run, cut, settings):
@@ -91,7 +86,7 @@ def make(program, run, folder):
     """Makes the missing cuts."""
     for cut in combinations(run):
         settings = settings_of(run, cut)
-        known = _read(file_of(folder, cut))
+        known = checked_json.read_or_none(file_of(folder, cut), _CUT)
         if known is None or known["settings"] != settings:
             told = cut | {"settings": settings, "result": _cut(program, run, cut, settings)}
             _write_whole(file_of(folder, cut), json.dumps(told, indent=2) + "\n")
@@ -101,9 +96,7 @@ def read(run, folder):
     """A Run for every cut; its config is {"graph", "method", "parts"}."""
     runs = []
     for cut in combinations(run):
-        known = _read(file_of(folder, cut))
-        if known is None:
-            raise FigureError(f"{file_of(folder, cut)} is not there: make the figure without --redraw")
+        known = made(file_of(folder, cut), _CUT)
         runs.append(Run(result=known["result"], config=cut))
     return runs
 

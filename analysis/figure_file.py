@@ -57,6 +57,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import checked_json
+
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
 _REQUIRED = {"title": str, "source": str, "shows": str, "cost_seconds": int, "reached": dict,
@@ -241,6 +243,14 @@ def check(file, told):
     for i, panel in enumerate(told["panels"]):
         if panel.get("kind") not in PANELS:
             _complain(file, f"panels[{i}].kind: allowed are {', '.join(PANELS)}")
+
+
+def made(file, shape):
+    """What a start of the figure wrote into a JSON file.   Errors: FigureError"""
+    try:
+        return checked_json.read(file, shape)
+    except checked_json.ResultError as error:
+        raise FigureError(f"{error}; make the figure without --redraw") from error
 
 
 def load(name, configs=CONFIGS):

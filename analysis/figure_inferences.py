@@ -8,15 +8,19 @@ import json
 import subprocess
 from pathlib import Path
 
+import checked_json
 import child
 import figure_scores
 import figure_sharing
 import whole_file
-from figure_file import FigureError
+from checked_json import anything, count, number, text
+from figure_file import FigureError, made
 from result_folder import Run
 
 NETCLUSTER = Path(__file__).resolve().parent.parent / "experiments/netcluster"
 TOGETHER = ("features, layer 1", "read edges, build the distributed CSR")  # stages whose sum is asked for
+_INFERENCE = {"seconds": number, "dataset": text, "vertices": count, "ranks?": count,
+              "stages": [{"name": text, "seconds?": number, "received_bytes?": number}]}
 
 
 def settings_of(run, cell):
@@ -66,7 +70,7 @@ def _infer(start, file, settings, out, graph=None):
     words = _command(start, file, settings, out)
     asked = words[1:] + [file.read_text()] + ([graph] if graph else [])
     known = out.parent / (out.name + ".asked.json")
-    if (out / "result.json").exists() and known.exists() and json.loads(known.read_text()) == asked:
+    if (out / "result.json").exists() and checked_json.read_or_none(known, [anything]) == asked:
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
@@ -108,11 +112,8 @@ def _score_file(folder, cell):
 def _as_run(folder):
     """The result with the keys that pictures and tables read from a training, each stage by its name, all layers
     together, and the sums of stages that are asked for."""
-    try:
-        result = json.loads((folder / "result.json").read_text())
-        config = json.loads((folder / "config.json").read_text())
-    except (OSError, ValueError) as error:
-        raise FigureError(f"{folder} is not there: make the figure without --redraw") from error
+    result = made(folder / "result.json", _INFERENCE)
+    config = made(folder / "config.json", {"dataset?": {}})
     result["epoch_seconds"] = result["seconds"]
     result["dataset"] = {"name": result["dataset"], "vertices": result["vertices"]}
     for stage in result["stages"]:
@@ -131,7 +132,7 @@ def read(run, folder):
     for cell in run["infer"]:
         one = _as_run(folder_of(folder, inferred_for(run, cell)[0]))
         if run.get("scored"):
-            one.result |= json.loads(_score_file(folder, cell).read_text())
+            one.result |= made(_score_file(folder, cell), {"test_accuracy": number})
             one.config["seed"] = cell["seed"]  # batches have others
         if "generate" in run:  # edges in a file, whose origin only the figure knows
             one.config["name"] = run.get("title", "a graph")

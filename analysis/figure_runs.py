@@ -13,7 +13,8 @@ import figure_inferences
 import figure_sharing
 import result_folder
 import whole_file
-from figure_file import FigureError
+from checked_json import Each, number, text
+from figure_file import FigureError, made
 from ticking import Ticking
 
 FIT_STEPS = 4
@@ -172,8 +173,8 @@ class Experiments:
                 continue
             found = result_folder.read(self.out / "runs" / name)
             self.results[name] = found.runs if isinstance(found, result_folder.Sweep) else [found]
-        self.factors = json.loads((self.out / "factors.json").read_text())
-        self.stand_ins = json.loads((self.out / "stand_ins.json").read_text())
+        self.factors = made(self.out / "factors.json", Each(Each(number)))
+        self.stand_ins = made(self.out / "stand_ins.json", Each(text))
 
     def pick(self, name, at):
         """The run whose resolved experiment has these values.   Errors: FigureError if none"""

@@ -9,7 +9,8 @@ import subprocess
 import child
 import figure_cuts
 import whole_file
-from figure_file import FigureError
+from checked_json import text
+from figure_file import FigureError, made
 
 TEST = 2  # in split.npy
 
@@ -45,7 +46,7 @@ def predictions(folder):
     """The largest column of every row of the embeddings of an inference."""
     import numpy
 
-    told = json.loads((folder / "embeddings/meta.json").read_text())
+    told = made(folder / "embeddings/meta.json", {"parts": [{"file": text}]})
     rows = [numpy.load(folder / "embeddings" / part["file"]) for part in told["parts"]]
     return numpy.concatenate(rows).argmax(axis=1)
 

@@ -10,9 +10,15 @@ import io
 import json
 import subprocess
 
+import checked_json
 import whole_file
-from figure_file import FigureError
+from checked_json import anything, number, text
+from figure_file import FigureError, made
 from result_folder import Run
+
+_KNOWN = {"asked": anything, "result": {}}
+_COUNTED = {"asked": anything,
+            "result": {"systems": [{"system": text, "mean_over_levels": number, "sharing": number}]}}
 
 
 def _flags(settings):
@@ -34,11 +40,8 @@ def _said(words):
 
 
 def _known(file, asked):
-    try:
-        told = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
-    return told["result"] if told["asked"] == asked else None
+    told = checked_json.read_or_none(file, _KNOWN)
+    return told["result"] if told and told["asked"] == asked else None
 
 
 def graph_of(program, run, folder):
@@ -75,9 +78,10 @@ def read(run, folder):
     """A Run for every cell; of each system the mean over the levels, in percent, under its name."""
     runs, source = [], run.get("graph") or run["generate"]
     for i, cell in enumerate(run["sharing"]):
-        result = _known(_file(folder, i), [source, cell])
-        if result is None:
-            raise FigureError(f"{_file(folder, i)} is not there: make the figure without --redraw")
+        told = made(_file(folder, i), _COUNTED)
+        if told["asked"] != [source, cell]:
+            raise FigureError(f"{_file(folder, i)} is of other settings: make the figure without --redraw")
+        result = told["result"]
         for system in result["systems"]:
             result[system["system"]] = 100 * system["mean_over_levels"]
         result["epoch_seconds"] = None  # nothing ran

@@ -30,10 +30,11 @@ def limit_of(result):
 def _shares(result):
     """{words: share of the epoch}; communication as a whole."""
     shares = {}
-    whole = sum(result["breakdown"][part.key] for part in epoch_parts.exposed(result))
+    seconds = result["breakdown"]  # of an old result, perhaps without a part
+    whole = sum(seconds.get(part.key, 0) for part in epoch_parts.exposed(result))
     for part in epoch_parts.exposed(result):
         words = "exposed communication" if part.communication else part.words
-        share = result["breakdown"][part.key] / whole if whole else 0.0
+        share = seconds.get(part.key, 0) / whole if whole else 0.0
         shares[words] = shares.get(words, 0.0) + share
     return shares
 

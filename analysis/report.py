@@ -4,13 +4,11 @@ import argparse
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
 
 import advice_page
 import limits
 import page
-import plain_text
 import result_folder
 import run_page
 import sweep_page
@@ -56,12 +54,10 @@ def tell(found, out, as_json):
     print(f"Report: {out}")
 
 
-def unexpected(folder, error):
-    """One line about files that are JSON but not a run's result."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    said = plain_text.one_line(f"{type(error).__name__}: {error}")[:200]
-    return (f"{folder}: holds a result that no run of this version can have written ({said}; "
-            f"{Path(frame.filename).name}, line {frame.lineno})")
+def unexpected(folder):
+    """One line about files whose values have the right kinds and do not belong together."""
+    return (f"{folder}: holds files that no run of this version can have written so; run the experiment "
+            "again, with another --out")
 
 
 def main():
@@ -80,7 +76,7 @@ def main():
     except (result_folder.ResultError, OSError, ArithmeticError, AttributeError, LookupError,
             RecursionError, TypeError, ValueError) as error:
         known = isinstance(error, (result_folder.ResultError, OSError))
-        print(f"orrery: error: {error if known else unexpected(folder, error)}", file=sys.stderr)
+        print(f"orrery: error: {error if known else unexpected(folder)}", file=sys.stderr)
         # Python would try again to print the rest at the end, and fail with a status of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1

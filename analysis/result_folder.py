@@ -1,16 +1,41 @@
 """The result folder of a run or a sweep, as plain data."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import checked_json
 import plain_text
-import whole_file
+from checked_json import Each, ResultError, anything, count, flag, number, text
 
-
-class ResultError(Exception):
-    """A folder that holds no readable result; one line for the user."""
+_SENTENCE = {"part": text, "share": number, "sentence": text}
+# What pages and figures read of result.json; more may be there.
+_ANY_RESULT = {
+    "name": text, "label?": text, "backend": text, "strategy?": text, "ranks": count, "epochs?": count,
+    "interrupted?": flag, "out_dir?": text, "kernels?": text, "machines?": count, "loss?": number,
+    "test_accuracy?": number, "val_accuracy?": number, "device_bytes?": number, "limited_by?": _SENTENCE,
+    "provenance?": {"cores?": count, "cpu?": text},
+    "dataset?": {"name": text, "vertices": count, "edges": count, "fingerprint?": text, "notes?": [text]},
+}
+_LINK = {"name": text, "type": text, "bytes": number, "utilisation": number, "bytes_per_second": number}
+_THAT_FITTED = {
+    "epoch_seconds": number, "breakdown": Each(number), "breakdown_of_rank?": [Each(number)],
+    "epoch_parts?": [{"key": text, "words": text, "communication": flag, "in_sum": flag}],
+    "compute_by_kind?": Each(number), "bytes?": {"internal?": number, "external?": number},
+    "peak_bytes?": [number], "peak_by_class?": Each(number),
+    "simulation?": {
+        "cluster?": text, "profile?": text, "profile_origin?": text, "scale?": Each(number),
+        "messages_per_second?": number,
+        "algorithms?": [{"collective": text, "algorithm": text, "ranks": count, "bytes": [number],
+                         "calls": count}]},
+    "simulated_on?": Each({"epoch_seconds?": number, "error?": number, "limited_by?": {"sentence?": text},
+                           "not_simulated?": text}),
+}
+_THAT_DID_NOT = {"out_of_memory": {"tensor": text, "asked": number, "capacity": number}}
+_CONFIG = {"train?": {"epochs?": count}, "cluster?": {"file?": text}, "seed?": anything}
+_EPOCH = {"epoch": count, "loss?": number, "train_accuracy?": number, "val_accuracy?": number,
+          "test_accuracy?": number, "seconds?": number}
+_SWEEP = {"name": text, "sweep": [{"out_dir?": text}], "missing?": count, "failure?": text}
 
 
 @dataclass
@@ -60,7 +85,9 @@ class Run:
         """The breakdown of its simulation on this cluster (simulate_on), or None."""
         name = "simulated-on-" + re.sub(r"[^A-Za-z0-9.=_-]+", "_", cluster)
         file = self.folder / name / "result.json" if self.folder else None
-        return _json(file).get("breakdown") if file and file.exists() else None
+        if not file or not file.exists():
+            return None
+        return _read(file, {"breakdown?": Each(number)}).get("breakdown")
 
     @property
     def timeline(self):
@@ -93,45 +120,46 @@ class Sweep:
         return values if plain else [f"{key.rsplit('.', 1)[-1]}={value}" for value in values]
 
 
-def _json(file):
-    try:
-        return plain_text.in_one_line(json.loads(whole_file.read(file)))
-    except OSError as error:
-        raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ResultError(f"{file}: is no JSON ({error})") from error
+def _read(file, shape):
+    return plain_text.in_one_line(checked_json.read(file, shape))
 
 
-def _lines(file):
-    if not file.exists():
-        return []
-    try:
-        return [plain_text.in_one_line(json.loads(line))
-                for line in whole_file.read(file).split("\n") if line]
-    except OSError as error:
-        raise ResultError(f"{file}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ResultError(f"{file}: a line is no JSON ({error})") from error
+def _check_result(told, place, key=""):
+    checked_json.check(told, _ANY_RESULT, place, key)
+    checked_json.check(told, _THAT_DID_NOT if told.get("out_of_memory") else _THAT_FITTED, place, key)
+    if isinstance(told.get("links"), list):  # a real run's are those that were predicted
+        checked_json.check(told["links"], [_LINK], place, f"{key}/links" if key else "links")
+    peaks = told.get("peak_bytes")
+    if peaks and len(peaks) != told["ranks"]:
+        key = f"{key}/ranks" if key else "ranks"
+        raise ResultError(f"{place}: key {key}: expected {len(peaks)}, one for each of peak_bytes, "
+                          f"found {told['ranks']}")
 
 
 def read_run(folder):
     """The run of a folder that holds a result.json."""
-    config = folder / "config.json"
+    config, file = folder / "config.json", folder / "result.json"
+    result = _read(file, {})
+    if "stages" in result:
+        raise ResultError(f"{folder}: holds an inference, which has no page: orrery infer prints all of it; "
+                          f"if it began with a training, that is in {folder / 'training'}")
+    _check_result(result, file)
     return Run(
-        result=_json(folder / "result.json"),
-        config=_json(config) if config.exists() else {},
-        epochs=_lines(folder / "epochs.jsonl"),
+        result=result,
+        config=_read(config, _CONFIG) if config.exists() else {},
+        epochs=plain_text.in_one_line(checked_json.read_lines(folder / "epochs.jsonl", _EPOCH)),
         folder=folder,
     )
 
 
-def _run_of_sweep(sweep_folder, result):
+def _run_of_sweep(sweep_folder, result, key):
     """A combination from sweep.json, with its own folder if that is there: beside sweep.json, wherever the whole folder
     was moved."""
     name = Path(result["out_dir"]).name if result.get("out_dir") else ""
     own = sweep_folder / name
     if name and (own / "result.json").exists():
         return read_run(own)
+    _check_result(result, sweep_folder / "sweep.json", key)
     return Run(result=result)
 
 
@@ -164,15 +192,11 @@ def read(folder):
                           "it; give the folder that a run named in its last lines")
     summary = folder / "sweep.json"
     if summary.exists():
-        told = _json(summary)
-        runs = [_run_of_sweep(folder, one) for one in told["sweep"]]
-        return Sweep(told["name"], folder, runs, told.get("missing", 0), told.get("failure"))
+        told = _read(summary, _SWEEP)
+        runs = [_run_of_sweep(folder, one, f"sweep/{i}") for i, one in enumerate(told["sweep"])]
+        return Sweep(told["name"], folder, runs, told.get("missing") or 0, told.get("failure"))
     if (folder / "result.json").exists():
-        run = read_run(folder)
-        if "stages" in run.result:
-            raise ResultError(f"{folder}: holds an inference, which has no page: orrery infer prints all of it; "
-                              f"if it began with a training, that is in {folder / 'training'}")
-        return run
+        return read_run(folder)
     own = sorted(sub for sub in folder.iterdir() if (sub / "result.json").exists())
     if not own:
         raise ResultError(

@@ -13,15 +13,19 @@ def read(file):
 
 def write(file, text):
     """Replaces the file; a pipe or a terminal is written to directly."""
+    write_bytes(file, text.encode("utf-8"))
+
+
+def write_bytes(file, content):
     if file.exists() and not file.is_file():
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(content)
         return
     file = file.resolve()
     part = file.with_name(file.name + ".part")
     try:
         part.unlink(missing_ok=True)  # of a killed process; a link that lies there is not followed
-        with part.open("x", encoding="utf-8") as out:
-            out.write(text)
+        with part.open("xb") as out:
+            out.write(content)
             out.flush()
             os.fsync(out.fileno())
         os.replace(part, file)

@@ -3,9 +3,12 @@
 The title and the origin of the numbers stand above them, the paper's statement below.
 """
 
+import io
 import os
 import textwrap
+from pathlib import Path
 
+import whole_file
 from figures import config_folder
 
 if "MPLCONFIGDIR" not in os.environ:
@@ -90,7 +93,14 @@ def draw(experiments, rows, files, width=None, font_size=FONT_SIZE):
         figure.text(0.15 / width, 0.06 / height, below, ha="left", va="bottom",
                     fontsize=font_size, color=style.SOFT_INK, style="italic")
         style.put_below(figure)
-        figure.savefig(files["picture"])
-        figure.savefig(files["svg"], metadata={"Date": None})
-        figure.savefig(files["pdf"], metadata={"CreationDate": None})
+        _save(figure, files["picture"])
+        _save(figure, files["svg"], {"Date": None})
+        _save(figure, files["pdf"], {"CreationDate": None})
         plt.close(figure)
+
+
+def _save(figure, file, metadata=None):
+    """Writes the whole picture or nothing."""
+    file, picture = Path(file), io.BytesIO()
+    figure.savefig(picture, format=file.suffix[1:], metadata=metadata)
+    whole_file.write_bytes(file, picture.getvalue())

@@ -26,7 +26,8 @@ class JsonReader {
 
   /// `place`: where in the file the text is ("line 3"); empty if it is the whole file.
   ///
-  /// Errors    DataError: no JSON (byte and reason), nested more than 100 deep, no object
+  /// Errors    DataError: no JSON (byte and reason), a number beyond all doubles (byte and key),
+  ///           nested more than 100 deep, no object
   JsonReader(std::string_view text, std::string file, std::string place = "");
 
   /// All of it.
@@ -37,7 +38,7 @@ class JsonReader {
   template <class T>
   T get(std::string_view key) const {
     const Json* value = find(key);
-    if (value == nullptr) mistyped(key, expected<T>(), "none");
+    if (value == nullptr) mistyped(key, expected<T>(), "none" + misspelt(key));
     return as<T>(key, *value);
   }
   /// The same, or `otherwise` if there is none.
@@ -54,6 +55,9 @@ class JsonReader {
   /// An object.
   const Json& object(std::string_view key) const;
 
+  /// For messages about a key that is missing: "; "relation" is there: did you mean "relations"?" where
+  /// another key beside it is spelt almost like it, else nothing.
+  std::string misspelt(std::string_view key) const;
   /// Reports that the value under `key` is wrong.
   [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
   /// A value as messages show it: shortened if it is long.

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/graph/csr.hpp"
 #include "core/partition/partition.hpp"
 

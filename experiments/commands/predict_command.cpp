@@ -12,6 +12,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/whole_file.hpp"
+#include "core/graph/data_facts.hpp"
 #include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/npy.hpp"
@@ -104,6 +105,8 @@ void predict_command(const PredictOptions& options) {
   const ProblemData data = datasets.load(experiment);
   require_same_relations(
       kept, data.data->typed ? data.data->typed->texts() : std::vector<std::string>(), "--weights");
+  const DataFacts facts = data.facts();
+  require_same_widths(kept, {facts.features, facts.classes}, "--weights");
   Predicted predicted;
   {
     const Activity predicting("predicting");

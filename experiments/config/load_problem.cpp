@@ -72,6 +72,9 @@ Partition whole_partition(const ProblemData& whole, const Partition& cut) {
 std::string loading_words(const DatasetOptions& dataset) {
   if (dataset.edge_list) return "reading " + dataset.edge_list->files.front();
   if (dataset.generator.empty()) return "reading " + dataset.path;
+  if (!dataset.degree_file.empty())
+    return fmt::format("generating {} graph with the degrees of {}", dataset.generator,
+                       dataset.degree_file);
   return fmt::format("generating {} graph of {} vertices, {} edges", dataset.generator,
                      dataset.generate_vertices, dataset.generate_edges);
 }

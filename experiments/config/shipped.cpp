@@ -7,6 +7,8 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/graph/files/bytes_of.hpp"
+#include "core/terminal/plain_text.hpp"
 #include "experiments/config/installed.hpp"
 #include "experiments/config/meanings.hpp"
 
@@ -53,6 +55,21 @@ std::string ShippedFiles::find(const std::string& file_or_name) const {
                     fmt::format("no such {}.{} Shipped: {}", what,
                                 did_you_mean(fs::path(file_or_name).stem().string(), known),
                                 fmt::join(known, ", ")));
+}
+
+std::optional<std::string> ShippedFiles::note_on(const std::string& file_or_name) const {
+  const fs::path asked = file_or_name;
+  const bool named = !asked.has_parent_path();
+  if (asked.stem() == kThisMachine || (!named && asked.parent_path() != folder))
+    return std::nullopt;
+  const fs::path name = named ? fs::path(file_or_name + ".json") : asked.filename(),
+                 shipped = shipped_root() / folder / name;
+  const auto found = look_up(file_or_name);
+  if (!found || !fs::is_regular_file(shipped) || fs::equivalent(*found, shipped) ||
+      bytes_of(*found) == bytes_of(shipped))
+    return std::nullopt;
+  return fmt::format("{} {}, not the one that ships with Orrery", what,
+                     one_line((fs::path(".") / *found).string()));
 }
 
 }  // namespace orrery

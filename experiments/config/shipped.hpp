@@ -25,6 +25,9 @@ struct ShippedFiles {
   /// The same.
   /// Errors    ConfigError with the nearest name, or the advice to calibrate
   std::string find(const std::string& file_or_name) const;
+  /// Says that what look_up() gives is not what ships under this name, but a file of the working
+  /// directory with other contents; nothing where it is, or nothing of the name ships.
+  std::optional<std::string> note_on(const std::string& file_or_name) const;
 };
 
 inline constexpr ShippedFiles kClusterFiles{"configs/clusters", "cluster file"};

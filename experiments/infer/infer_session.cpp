@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/available_memory.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/json_reader.hpp"
@@ -27,7 +28,6 @@
 #include "experiments/infer/prepare_inference.hpp"
 #include "experiments/infer/simulate_inference.hpp"
 #include "experiments/infer/trained_weights.hpp"
-#include "experiments/run/available_memory.hpp"
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"

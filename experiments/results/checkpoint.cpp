@@ -244,6 +244,19 @@ void require_same_relations(const ModelCheckpoint& kept, const std::vector<std::
                                   now.empty() ? "none" : fmt::to_string(fmt::join(now, ", "))));
 }
 
+void require_same_widths(const ModelCheckpoint& kept, const FromData& now, const std::string& key) {
+  if (!kept.data) return;
+  const auto require = [&](const char* of_what, std::int64_t before, std::int64_t here) {
+    if (before != here)
+      throw ConfigError(key,
+                        fmt::format("has weights that were trained with {} {}, and the data set "
+                                    "has {}; name data with as many",
+                                    before, of_what, here));
+  };
+  require("columns of features", kept.data->features, now.features);
+  require("classes", kept.data->classes, now.classes);
+}
+
 Checkpoint parse_checkpoint(const std::string& bytes, const std::string& origin,
                             const Json& resolved, const std::string& fingerprint) {
   ModelCheckpoint read = parse(bytes, origin, [&](const Json& kept, Kept kind) {

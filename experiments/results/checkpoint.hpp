@@ -56,6 +56,11 @@ struct ModelCheckpoint {
 void require_same_relations(const ModelCheckpoint& kept, const std::vector<std::string>& now,
                             const std::string& key);
 
+/// `now`: of the data at hand. A file that does not say how wide its model is fits any.
+///
+/// Errors    ConfigError: the model has another width than their features, or other classes
+void require_same_widths(const ModelCheckpoint& kept, const FromData& now, const std::string& key);
+
 /// Reads the contents of a checkpoint file for a run that has only the model in common with the one
 /// that left it: another data set, seed and training. `key` names in errors who asked for it.
 ///

@@ -161,6 +161,20 @@ class Fetching(unittest.TestCase):
         self.expect_whole(self.get())
         self.assertEqual(self.server.asked[-1][1], f"bytes={len(self.content) // 2}-")
 
+    def test_AStartAfterAKillClearsWhatWasUnpacked(self):
+        unpacked = self.folder / "data" / ".downloads" / "ring" / "unpacked-abc"
+        unpacked.mkdir(parents=True)
+        (unpacked / "half").write_text("a")
+        self.expect_whole(self.get())
+
+    def test_AStartAfterAKillBehindTheConversionFindsTheSet(self):
+        self.expect_whole(self.get())
+        kept = self.folder / "data" / ".downloads" / "ring"
+        kept.mkdir()
+        (kept / "converting").touch()
+        (kept / "edges.txt.gz").write_bytes(self.content)
+        self.expect_whole(self.get())
+
     def test_AServerWithoutRangesOrWithWrongOnesStartsAnew(self):
         self.server.manners = ["cut", "no ranges"]
         self.expect_whole(self.get())

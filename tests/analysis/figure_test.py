@@ -824,6 +824,34 @@ class Fit(unittest.TestCase):
             self.fitted(paper=0.5)
 
 
+class ReadingBack(unittest.TestCase):
+    """Files that a figure wrote, and that --redraw reads."""
+
+    def complaint(self, factors, stand_ins):
+        with tempfile.TemporaryDirectory() as out:
+            for name, text in (("factors.json", factors), ("stand_ins.json", stand_ins)):
+                if text is not None:
+                    (Path(out) / name).write_text(text)
+            try:
+                Experiments(figure_file.Figure("x/y", Path(out), {"runs": {}}), out, "").read_all()
+            except FigureError as error:
+                return str(error).removeprefix(f"{out}/")
+        return ""
+
+    def test_takes_what_was_written(self):
+        self.assertEqual(self.complaint('{"a": {"spmm": 1.5}}', '{"a": "cora"}'), "")
+
+    def test_of_cut_or_changed_files_says_what_to_do(self):
+        then = "; make the figure without --redraw"
+        self.assertEqual(self.complaint("", "{}"), "factors.json: line 1, column 1: expected JSON, found the end of "
+                                                   "the file" + then)
+        self.assertEqual(self.complaint('{"a": {', "{}"), "factors.json: line 1, column 8: expected JSON, found the "
+                                                          "end of the file" + then)
+        self.assertEqual(self.complaint('{"a": 5}', "{}"), "factors.json: key a: expected an object, found 5" + then)
+        self.assertEqual(self.complaint("{}", "[]"), "stand_ins.json: expected an object, found []" + then)
+        self.assertEqual(self.complaint("{}", None), "stand_ins.json: cannot be read: No such file or directory" + then)
+
+
 SIMULATOR = Path(folders.PROGRAM).parent.parent / "sim/orrery-sim"
 
 

@@ -43,6 +43,7 @@ def breakdown(**seconds):
 def result(**changes):
     """The result of a simulated run of two ranks, 0.010 s an epoch."""
     seconds = breakdown(compute=0.004, external=0.006, hidden=0.001)
+    ranks = changes.get("ranks", 2)
     base = {
         "name": "made-up", "label": "", "backend": "sim", "strategy": "spmm_1d", "ranks": 2,
         "epochs": 3, "loss": None, "test_accuracy": None, "val_accuracy": None,
@@ -51,7 +52,7 @@ def result(**changes):
         "limited_by": {"part": "communication", "share": 0.6,
                        "sentence": "exposed communication, 60 % of the epoch (between servers "
                                    "60 %); busiest link s0/nic0 > ib at 97 %"},
-        "bytes": {"internal": 0, "external": 4096}, "peak_bytes": [1000, 2000],
+        "bytes": {"internal": 0, "external": 4096}, "peak_bytes": [1000] + [2000] * (ranks - 1),
         "peak_by_class": {"features": 1500, "scratch": 500},
         "dataset": {"name": "made-up", "vertices": 10, "edges": 20},
         "simulation": {"simulated": True, "cluster": "dgx-1", "profile": "v100",

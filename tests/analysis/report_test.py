@@ -55,6 +55,9 @@ class Page(HTMLParser):
         return " ".join(self.words)
 
 
+OF_PYTHON = r"\.py|Error:|NoneType|argument of type|object is not|codec|Expecting"
+
+
 class OfDamagedFiles(unittest.TestCase):
     """Files of a run with changed values give a page or one line of error, never a traceback."""
 
@@ -82,6 +85,7 @@ class OfDamagedFiles(unittest.TestCase):
                     status, said = self.told()
                     self.assertIn(status, (0, 1))
                     self.assertEqual(said.count("\n"), status, said)
+                    self.assertNotRegex(said, OF_PYTHON)
                     refused += status
         self.assertGreater(refused, len(whole))
 
@@ -95,7 +99,35 @@ class OfDamagedFiles(unittest.TestCase):
                     status, said = self.told()
                     self.assertIn(status, (0, 1))
                     self.assertEqual(said.count("\n"), status, said)
+                    self.assertNotRegex(said, OF_PYTHON)
             (self.path / name).write_bytes(kept)
+
+    def test_are_told_by_file_key_expected_and_found(self):
+        def said(name, text):
+            folders.write_run(self.path, folders.result())
+            (self.path / name).write_text(text)
+            status, words = self.told()
+            self.assertEqual(status, 1)
+            return words.removeprefix(f"orrery: error: {self.path}/").rstrip()
+
+        result = lambda **changes: json.dumps(folders.result() | changes)
+        self.assertEqual(said("result.json", "5"), "result.json: expected an object, found 5")
+        self.assertEqual(said("result.json", "[]"), "result.json: expected an object, found []")
+        self.assertEqual(said("result.json", "{}"), "result.json: key name: expected a text, found none")
+        self.assertEqual(said("result.json", ""),
+                         "result.json: line 1, column 1: expected JSON, found the end of the file")
+        self.assertEqual(said("result.json", result(bytes={"internal": "many"})),
+                         'result.json: key bytes/internal: expected a number, found "many"')
+        self.assertEqual(said("result.json", result(peak_bytes=[1, None])),
+                         "result.json: key peak_bytes/1: expected a number, found null")
+        self.assertEqual(said("result.json", result(ranks=7)),
+                         "result.json: key ranks: expected 2, one for each of peak_bytes, found 7")
+        self.assertEqual(said("config.json", "[1]"), "config.json: expected an object, found [1]")
+        self.assertEqual(said("epochs.jsonl", '{"epoch": 0}\n{"epoch": -1}\n'),
+                         "epochs.jsonl: line 2: key epoch: expected a count, found -1")
+        self.assertEqual(said("epochs.jsonl", '{"epoch": 0}\n{"ep\n'),
+                         "epochs.jsonl: line 2, column 2: expected JSON, found \"ep")
+        self.assertEqual(said("epochs.jsonl", "7\n"), "epochs.jsonl: line 1: expected an object, found 7")
 
 
 class ReportTest(unittest.TestCase):

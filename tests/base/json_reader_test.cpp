@@ -68,9 +68,32 @@ TEST(JsonReading, RefusesWhatIsNoObject) {
   EXPECT_NE(parse_problem("", "line 2").find("f:line 2, byte 1: expected JSON"), std::string::npos);
   EXPECT_NE(parse_problem("{\"a\": \"\xff\"}").find("expected JSON"), std::string::npos);
   EXPECT_EQ(parse_problem("5"), "f:byte 0: expected a JSON object, found 5");
-  EXPECT_NE(parse_problem("{\"a\": 1e999}").find("f: expected JSON, found number overflow"),
-            std::string::npos)
-      << parse_problem("{\"a\": 1e999}");
+}
+
+TEST(JsonReading, TellsTheByteAndKeyOfANumberBeyondAllOthers) {
+  const std::string problem = ": expected a number of 64 bits (up to 1.8e308), found ";
+
+  EXPECT_EQ(parse_problem("{\"a\": 1e999}"), "f:byte 7, key a" + problem + "1e999");
+  EXPECT_EQ(parse_problem("{\"a\": -1e999}", "line 2"),
+            "f:line 2, byte 7, key a" + problem + "-1e999");
+  EXPECT_EQ(parse_problem(R"({"1e999 \" 1e999": {"b": 1}, "c": {"d": [{"e": 2}, 1e999]}})"),
+            "f:byte 52, key c/d" + problem + "1e999");
+  EXPECT_EQ(parse_problem("[1e999]"), "f:byte 2" + problem + "1e999");
+}
+
+TEST(JsonReading, NamesTheKeyThatIsSpeltAlmostLikeTheOneThatIsMissing) {
+  const JsonReader file(R"({"relation": [], "wide": 1, "in": {"num_node": 3}, "num_edges": 4})",
+                        "f");
+
+  EXPECT_EQ(
+      problem([&] { file.counts("relations"); }),
+      "f:key relations: expected a list, each of it a whole number, found none; \"relation\" is "
+      "there: did you mean \"relations\"?");
+  EXPECT_EQ(file.misspelt("in/num_nodes"), "; \"num_node\" is there: did you mean \"num_nodes\"?");
+  EXPECT_EQ(file.misspelt("inn/q"), "; \"in\" is there: did you mean \"inn\"?");
+  EXPECT_EQ(file.misspelt("num_nodes"), "") << "num_edges is another key";
+  EXPECT_EQ(file.misspelt("width"), "") << "two letters of five";
+  EXPECT_EQ(file.misspelt("num_edges/q"), "");
 }
 
 TEST(JsonReading, DoesNotFollowListsWithoutEnd) {

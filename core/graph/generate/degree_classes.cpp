@@ -116,6 +116,8 @@ std::vector<DegreeClass> file_classes(const DatasetOptions& options) {
                     fmt::format("expected degrees below the number of vertices, found {} vertices "
                                 "and degree {}",
                                 vertices, classes.back().degree));
+  if (const auto problem = why_too_large(vertices, stubs / 2))
+    throw DataError(file.path(), "", *problem);
   return classes;
 }
 

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/available_memory.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/units.hpp"
 
 namespace orrery {
 namespace {
@@ -32,6 +34,8 @@ void check_options(const DatasetOptions& o) {
     require(o.generate_edges >= 0 && o.generate_edges <= pairs, "edges",
             fmt::format("expected 0 to {} undirected edges between {} vertices, found {}", pairs, n,
                         o.generate_edges));
+    const auto problem = why_too_large(n, o.generate_edges);
+    require(!problem, "vertices", problem.value_or(""));
   }
   require(
       o.generate_classes >= 0 && o.generate_classes <= std::max<std::int64_t>(n, 1 << 20),
@@ -47,6 +51,12 @@ void check_options(const DatasetOptions& o) {
           fmt::format("expected a number above 1 and at most 100, found {}", o.exponent));
   require(o.clustering >= 0 && o.clustering <= 1, "clustering",
           fmt::format("expected a coefficient from 0 to 1, found {}", o.clustering));
+}
+
+/// Most bytes that making a graph holds at once: while the edges drawn first are sorted, or at the
+/// end, while symmetrise() has a half, its transpose and both.
+double bytes_to_make(double vertices, double edges) {
+  return std::max(16 * vertices + 32 * edges, 24 * vertices + 16 * edges);
 }
 
 /// Draws `count` edges into per-block lists, self-loops left out.
@@ -96,6 +106,16 @@ std::optional<std::string> why_ignored(std::string_view key, std::string_view ge
   if (rule->replaced_by_degree_file && with_degree_file)
     return "does not go with a degree file, which has it";
   return std::nullopt;
+}
+
+std::optional<std::string> why_too_large(std::int64_t vertices, std::int64_t edges) {
+  const double bytes = bytes_to_make(static_cast<double>(vertices), static_cast<double>(edges));
+  const auto available = available_memory();
+  if (!available || bytes <= static_cast<double>(*available)) return std::nullopt;
+  return fmt::format(
+      "expected a graph that fits into memory, found {} vertices and {} edges, which need {} while "
+      "{} are available: use fewer, or a machine with more",
+      vertices, edges, human_bytes(bytes), human_bytes(static_cast<double>(*available)));
 }
 
 Scramble::Scramble(std::int64_t n, std::uint64_t seed)

@@ -74,6 +74,10 @@ Dataset generate_chung_lu(const DatasetOptions& options);
 ///           drawn like the others instead of being over-provisioned
 Dataset generate_bter(const DatasetOptions& options);
 
+/// Why this machine's memory does not hold a graph of so many vertices and undirected edges while it
+/// is made; nothing if it may.
+std::optional<std::string> why_too_large(std::int64_t vertices, std::int64_t edges);
+
 /// Vertices of one wanted degree, and the clustering coefficient they should have.
 struct DegreeClass {
   std::int64_t degree = 0, vertices = 0;

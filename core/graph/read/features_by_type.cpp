@@ -12,6 +12,7 @@
 #include "core/graph/plausible.hpp"
 #include "core/graph/read/choices.hpp"
 #include "core/graph/read/features_mapped.hpp"
+#include "core/graph/read/read_features.hpp"
 #include "core/terminal/words.hpp"
 
 namespace orrery {
@@ -177,6 +178,10 @@ std::shared_ptr<const Features> read_features_by_type(const fs::path& folder, co
   }
   const std::int64_t width = widest(of_types);
   if (width == 0) meta.fail(kTypes, "expected a type with features, found none");
+  if (meta.has("num_features"))
+    require_stated_shape(meta, graph.rows, meta.count("num_features"),
+                         "num_nodes and num_features say");
+  require_stated_shape(meta, graph.rows, width, "all files features_TYPE.npy together have");
   const bool means = missing_features != "zero" && std::ranges::count(of_types, nullptr) > 0;
   if (means && width > most_plausible(bytes) / std::max<std::int64_t>(1, graph.rows))
     meta.fail(

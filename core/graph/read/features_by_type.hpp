@@ -32,8 +32,8 @@ bool has_features_by_type(const MetaFile& meta);
 /// features_TYPE.npy of each, mapped, float32 or float16 [vertices of the type, any width].
 ///
 /// Errors    DataError: no types, one that is unknown (the nearest is named) or comes twice, a file of
-///           another type or shape; means that take more memory than files of this size make plausible.
-///           ConfigError as join_features
+///           another type or shape, or than "feature_storage/shape" states; means that take more
+///           memory than files of this size make plausible. ConfigError as join_features
 std::shared_ptr<const Features> read_features_by_type(const std::filesystem::path& folder,
                                                       const MetaFile& meta, const TypedGraph& typed,
                                                       const Csr& graph,

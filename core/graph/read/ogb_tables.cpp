@@ -110,6 +110,23 @@ void require_rows(const TextFile& file, std::int64_t found, std::int64_t expecte
                                      found, hint)});
 }
 
+void note_unread(const std::vector<fs::path>& folders, std::vector<std::string>& notes) {
+  const std::pair<const char*, const char*> unread[] = {
+      {"edge-feat", "features of edges come from edge_features.npy, beside edges.npy"},
+      {"edge_reltype",
+       "relations come from the folders in relations/, or from "
+       "edge_relations.npy, beside edges.npy"}};
+  for (const auto& [name, instead] : unread) {
+    std::vector<std::string> there;
+    for (const fs::path& folder : folders)
+      if (const auto file = find_csv(folder, name)) there.push_back(file->filename().string());
+    if (!there.empty())
+      notes.push_back(fmt::format(
+          "{}{} is not read: {}", there.front(),
+          folders.size() > 1 ? fmt::format(" of {} relations", there.size()) : "", instead));
+  }
+}
+
 std::optional<fs::path> first_split(std::vector<fs::path> splits, std::vector<std::string>& notes) {
   if (splits.empty()) return std::nullopt;
   std::ranges::sort(splits);

@@ -50,6 +50,11 @@ std::optional<std::int64_t> read_count(const std::filesystem::path& folder,
 void require_rows(const TextFile& file, std::int64_t found, std::int64_t expected,
                   const std::string& of_what);
 
+/// Notes which files there are of features and relations of edges, which no reader takes from this
+/// layout. `folders`: where edge.csv lies; several are those of relations.
+void note_unread(const std::vector<std::filesystem::path>& folders,
+                 std::vector<std::string>& notes);
+
 /// The first split by name; notes which one if there are several.
 std::optional<std::filesystem::path> first_split(std::vector<std::filesystem::path> splits,
                                                  std::vector<std::string>& notes);

@@ -7,6 +7,7 @@
 #include "core/graph/plausible.hpp"
 #include "core/graph/read/features_mapped.hpp"
 #include "core/graph/read/features_windowed.hpp"
+#include "core/terminal/words.hpp"
 
 namespace orrery {
 
@@ -14,8 +15,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::shared_ptr<const Features> read_dense(const fs::path& folder, const MetaFile& meta,
-                                           std::int64_t vertices, Mapping mapping, bool made_up) {
+constexpr const char* kKind = "feature_storage/kind";
+constexpr const char* kKinds = "'dense', 'csr', 'by_type' or 'absent'";
+constexpr const char* kShape = "feature_storage/shape";
+
+std::shared_ptr<const Features> map_dense(const fs::path& folder, const MetaFile& meta,
+                                          std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path file = folder / "features.npy";
   const std::int64_t width = meta.count("num_features", -1);
   std::optional<bool> binary;
@@ -24,18 +29,45 @@ std::shared_ptr<const Features> read_dense(const fs::path& folder, const MetaFil
   return mapped_features(NpyArray(file), vertices, width, binary, made_up);
 }
 
+std::shared_ptr<const Features> read_dense(const fs::path& folder, const MetaFile& meta,
+                                           std::int64_t vertices, Mapping mapping, bool made_up) {
+  auto features = map_dense(folder, meta, vertices, mapping, made_up);
+  require_stated_shape(meta, features->rows(), features->width(), "features.npy has");
+  return features;
+}
+
 std::shared_ptr<const Features> read_sparse(const fs::path& folder, const MetaFile& meta,
                                             std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path indptr = folder / "features_indptr.npy", indices = folder / "features_indices.npy";
   std::optional<fs::path> values;
   if (!meta.get("feature_storage/data_all_ones", false)) values = folder / "features_data.npy";
   const std::int64_t width = meta.count("num_features");
+  // Before the files, whose columns are compared with num_features.
+  require_stated_shape(meta, vertices, width, "num_nodes and num_features say");
   if (mapping == Mapping::window)
     return windowed_sparse_features(indptr, indices, values, vertices, width, made_up);
   std::optional<NpyArray> mapped;
   if (values) mapped.emplace(*values);
   return mapped_sparse_features(NpyArray(indptr), NpyArray(indices), mapped, vertices, width,
                                 made_up);
+}
+
+[[noreturn]] void refuse_kind(const MetaFile& meta, const std::string& kind) {
+  if (kind == "by_type")
+    meta.fail(
+        kKind,
+        "is 'by_type', which is read whole alone: orrery dataset convert writes features that "
+        "are read piece by piece");
+  const std::string close = nearest(kind, {"dense", "csr", "by_type", "absent"});
+  meta.fail(kKind, fmt::format("expected {}, found '{}'{}", kKinds, kind,
+                               close.empty() ? "" : fmt::format("; did you mean '{}'?", close)));
+}
+
+/// Features whose key is misspelt are not absent.
+void require_no_slip(const MetaFile& meta) {
+  if (meta.has(kKind)) return;
+  if (const std::string slip = meta.misspelt(kKind); !slip.empty())
+    meta.fail(kKind, fmt::format("expected {}, found none{}", kKinds, slip));
 }
 
 }  // namespace
@@ -64,10 +96,20 @@ std::int64_t read_class_count(const MetaFile& meta, std::int64_t vertices) {
   return classes;
 }
 
+void require_stated_shape(const MetaFile& meta, std::int64_t rows, std::int64_t columns,
+                          const std::string& source) {
+  if (!meta.has(kShape)) return;
+  const std::vector<std::int64_t> stated = meta.counts(kShape), found{rows, columns};
+  if (stated != found)
+    meta.fail(kShape, fmt::format("is {}, but {} {}", MetaFile::shown(stated), source,
+                                  MetaFile::shown(found)));
+}
+
 std::shared_ptr<const Features> read_features(const fs::path& folder, const MetaFile& meta,
                                               std::int64_t vertices, Mapping mapping,
                                               std::vector<std::string>& notes) {
-  const auto kind = meta.get<std::string>("feature_storage/kind", "absent");
+  require_no_slip(meta);
+  const std::string kind = meta.words(kKind, "absent");
   const bool made_up = meta.get("feature_storage/made_up", false);
   std::shared_ptr<const Features> features;
   if (kind == "dense") {
@@ -80,11 +122,7 @@ std::shared_ptr<const Features> read_features(const fs::path& folder, const Meta
         published > 0 ? fmt::format("features absent (the published set has {} columns)", published)
                       : "features absent");
   } else {
-    meta.fail("feature_storage/kind",
-              kind == "by_type"
-                  ? "is 'by_type', which is read whole alone: orrery dataset convert "
-                    "writes features that are read piece by piece"
-                  : fmt::format("expected 'dense', 'csr' or 'absent', found '{}'", kind));
+    refuse_kind(meta, kind);
   }
   if (features && made_up) notes.push_back("features: " + features->provenance());
   return features;

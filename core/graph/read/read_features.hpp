@@ -25,10 +25,15 @@ std::int64_t read_vertex_count(const std::filesystem::path& folder, const MetaFi
 /// Errors    DataError: more than this number of vertices makes plausible
 std::int64_t read_class_count(const MetaFile& meta, std::int64_t vertices);
 
+/// Errors    DataError: "feature_storage/shape" of meta.json, where it is there, is not
+///           [rows, columns]; `source` says what these are from ("features.npy has")
+void require_stated_shape(const MetaFile& meta, std::int64_t rows, std::int64_t columns,
+                          const std::string& source);
+
 /// The features of a data set folder, null if absent; notes what was generated or is missing.
 ///
-/// Errors    DataError as mapped_features and mapped_sparse_features; meta.json names no kind of
-///           storage that is known
+/// Errors    DataError as mapped_features, mapped_sparse_features and require_stated_shape;
+///           meta.json names no kind of storage that is known (the nearest one is named)
 std::shared_ptr<const Features> read_features(const std::filesystem::path& folder,
                                               const MetaFile& meta, std::int64_t vertices,
                                               Mapping mapping, std::vector<std::string>& notes);

@@ -123,6 +123,7 @@ Dataset read_ogb(const fs::path& folder) {
     dataset.notes.push_back("features absent");
   }
   set_edges(dataset, raw, vertices, rows);
+  note_unread({raw}, dataset.notes);
   set_split(dataset, folder);
   return dataset;
 }

@@ -433,6 +433,9 @@ Dataset TypedOgb::read(const std::string& missing_features) {
   set_labels(dataset, labels, classes);
   set_features(dataset, features, missing_features);
   set_split(dataset, labelled);
+  std::vector<fs::path> folders;
+  for (const Relation& relation : typed_.relations) folders.push_back(folder_of(raw_, relation));
+  note_unread(folders, dataset.notes);
   return dataset;
 }
 

@@ -142,7 +142,8 @@ std::vector<Ends> read_edges(const fs::path& folder, const MetaFile& meta, const
 std::optional<TypedGraph> read_types(const MetaFile& meta, std::int64_t vertices) {
   if (!meta.has("vertex_types")) {
     for (const char* key : {"vertex_type_counts", "relations"})
-      if (meta.has(key)) meta.fail(key, "needs \"vertex_types\", which is missing");
+      if (meta.has(key))
+        meta.fail(key, "needs \"vertex_types\", which is missing" + meta.misspelt("vertex_types"));
     return std::nullopt;
   }
   TypedGraph typed;
@@ -156,8 +157,8 @@ std::optional<TypedGraph> read_typed_graph(const fs::path& folder, const MetaFil
   std::optional<TypedGraph> typed = read_types(meta, vertices);
   if (!typed) {
     if (fs::exists(folder / kFile))
-      meta.fail("vertex_types",
-                fmt::format("expected the types that {} goes with, found none", kFile));
+      meta.fail("vertex_types", fmt::format("expected the types that {} goes with, found none{}",
+                                            kFile, meta.misspelt("vertex_types")));
     return std::nullopt;
   }
   require_plausible(folder, meta, typed->relations.size(), vertices);

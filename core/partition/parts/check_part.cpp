@@ -187,6 +187,10 @@ void check_part_files(const MetaFile& meta, const fs::path& folder, const Partit
       meta.fail(key, fmt::format("expected {} as the meta.json of all parts says, found {}",
                                  expected, !expected));
   };
+  if (const auto version = meta.get<std::int64_t>("schema_version", kPartVersion);
+      version != kPartVersion)
+    meta.fail("schema_version",
+              fmt::format("expected {} of a part, found {}", kPartVersion, version));
   const std::int64_t owned = whole.sizes()[at(number)];
   expect("owned_nodes", owned);
   expect("num_nodes", owned + whole.replicas()[at(number)]);
@@ -194,6 +198,7 @@ void check_part_files(const MetaFile& meta, const fs::path& folder, const Partit
   expect("num_classes", facts.classes);
   expect_flag("multilabel", facts.multilabel);
   expect_flag("symmetric", facts.symmetric);
+  if (meta.has("directed")) expect_flag("directed", !facts.symmetric);
   std::set<std::string> known{"meta.json"};
   for (const auto& [name, sum] : meta.object("checksums").items()) {
     if (name.find('/') != std::string::npos || !sum.is_string())
@@ -218,6 +223,24 @@ void check_part(const StoredPart& part, const fs::path& folder, const Partitione
   check_rows(part, whole, folder.parent_path(), complain);
   check_degrees(part, whole.hops(), complain);
   if (whole.typed()) check_relations(part, complain);
+}
+
+void check_edge_count(const PartitionedDataset& whole, const fs::path& folder) {
+  std::int64_t least = 0;  // degrees leave self-loops out: at most one for each vertex
+  for (int part = 0; part < static_cast<int>(whole.sizes().size()); ++part) {
+    const fs::path file = part_folder(folder, part) / "degrees.npy";
+    if (!fs::exists(file)) return;
+    const NpyArray degrees(file);
+    const std::int64_t owned = whole.sizes()[at(part)];
+    const auto all = degrees.values<std::int32_t>({owned + whole.replicas()[at(part)]});
+    for (const std::int32_t degree : all.first(at(owned))) least += degree;
+  }
+  const DataFacts& facts = whole.facts();
+  const std::int64_t most = least + facts.vertices;
+  if (facts.edges < least || facts.edges > most)
+    throw DataError((folder / "meta.json").string(), "key num_edges",
+                    fmt::format("expected {} to {} as the degrees of all parts say, found {}",
+                                least, most, facts.edges));
 }
 
 }  // namespace orrery

@@ -26,4 +26,11 @@ void check_part_files(const MetaFile& meta, const std::filesystem::path& folder,
 void check_part(const StoredPart& part, const std::filesystem::path& folder,
                 const PartitionedDataset& whole, int number);
 
+/// Compares the number of edges of all parts with the in-degrees of all vertices, if all parts are
+/// present.
+///
+/// Errors    DataError (file, key, expected, found)
+/// Cost      reads 4 bytes per vertex
+void check_edge_count(const PartitionedDataset& whole, const std::filesystem::path& folder);
+
 }  // namespace orrery

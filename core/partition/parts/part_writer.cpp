@@ -13,6 +13,7 @@
 #include "core/graph/files/npy.hpp"
 #include "core/graph/files/plain_file.hpp"
 #include "core/graph/read/write_vertex_rows.hpp"
+#include "core/partition/parts/partitioned_dataset.hpp"
 
 namespace orrery {
 namespace {
@@ -104,7 +105,7 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   if (typed_ != nullptr) write_relations(folder);
   write_places(folder);
   const Json feature_storage = write_vertex_rows(rows_of_part(rows_, vertices_), folder);
-  Json meta{{"schema_version", 1},
+  Json meta{{"schema_version", kPartVersion},
             {"name", name},
             {"num_nodes", held},
             {"num_edges", edges},

@@ -64,6 +64,18 @@ std::vector<Csr> read_relations(const fs::path& file, const TypedGraph& typed,
   return graphs;
 }
 
+void require_version(const MetaFile& meta) {
+  const bool former = !meta.has("schema_version") && meta.has("version");
+  const char* key = former ? "version" : "schema_version";
+  const auto refuse = [&](const std::string& found) {
+    meta.fail(key, fmt::format("expected {}, found {}: write the parts again with orrery partition",
+                               kPartsVersion, found));
+  };
+  if (!meta.has(key)) refuse("none");
+  if (const std::int64_t version = meta.count(key); version != kPartsVersion)
+    refuse(std::to_string(version));
+}
+
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
@@ -80,12 +92,7 @@ PartitionedDataset::PartitionedDataset(fs::path folder) : folder_(std::move(fold
   if (!meta.has("format") || meta.json()["format"] != kPartsFormat)
     throw DataError(file, "",
                     "expected the meta.json of a folder of parts (orrery partition writes one)");
-  const std::string key = meta.has("schema_version") ? "schema_version" : "version";
-  if (const std::int64_t version = meta.count(key, 1); version != kPartsVersion)
-    throw DataError(
-        file, "key " + key,
-        fmt::format("expected {}, found {}: write the parts again with orrery partition",
-                    kPartsVersion, version));
+  require_version(meta);
   Json rest = meta.json();
   rest.erase("checksum");
   if (meta.get<std::string>("checksum", "") != checksum(rest.dump()))
@@ -127,6 +134,9 @@ void PartitionedDataset::check_lists(const MetaFile& meta) const {
   if (facts_.vertices > kMaxVertices)
     meta.fail("num_nodes",
               fmt::format("expected at most {}, found {}", kMaxVertices, facts_.vertices));
+  if (const std::int64_t most = facts_.vertices * facts_.vertices; facts_.edges > most)
+    fail("num_edges", most, fmt::format("at most among {} vertices", facts_.vertices).c_str(),
+         facts_.edges);
   const std::int64_t parts = meta.count("parts");
   if (parts < 1) meta.fail("parts", fmt::format("expected at least 1, found {}", parts));
   for (const auto& [key, length] :
@@ -180,6 +190,7 @@ StoredPart PartitionedDataset::read(int part) const {
   if (typed_) result.relations = read_relations(folder / "relations.npy", *typed_, numbers);
   result.local = local;
   check_part(result, folder, *this, part);
+  if (part + 1 == std::ssize(sizes_)) check_edge_count(*this, folder_);
   local->labels.classes = facts_.classes;  // also if the part is empty
   local->labels.multilabel = facts_.multilabel;
   return result;

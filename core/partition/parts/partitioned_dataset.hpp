@@ -72,7 +72,7 @@ class PartitionedDataset {
   /// Types and relations without edges; nothing if the graph has none.
   const std::optional<TypedGraph>& typed() const { return typed_; }
   /// Reads a part after comparing its checksums. It also reads, from the other parts that are
-  /// present, the numbers of the vertices that it has replicas of.
+  /// present, the numbers of the vertices that it has replicas of; with the last part, all degrees.
   StoredPart read(int part) const;
 
  private:
@@ -94,5 +94,7 @@ std::filesystem::path part_folder(const std::filesystem::path& folder, int part)
 /// The `format` and `schema_version` (once `version`) in the meta.json of a folder of parts.
 inline constexpr const char* kPartsFormat = "orrery-parts";
 inline constexpr int kPartsVersion = 2;
+/// The `schema_version` of one part, that of a data set folder; earlier parts have none.
+inline constexpr int kPartVersion = 1;
 
 }  // namespace orrery

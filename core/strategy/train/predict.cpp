@@ -28,8 +28,9 @@ void load_model(Runtime& rt, const Parameters& parameters, const Checkpoint& mod
     const std::vector<float>& values = i == 0 ? model.state.front() : model.state.back();
     if (static_cast<std::int64_t>(values.size()) != rows[i].cols())
       throw ConfigError(
-          "", fmt::format("the weights are {} numbers, and this model on these data has {}: they "
-                          "are of another model, or of data with other features or classes",
+          "", fmt::format("the weights are {} numbers, and this model on these data has {}: the "
+                          "width of the features or the number of classes differs from that in "
+                          "training, or they are of another model",
                           values.size(), rows[i].cols()));
     rt.submit(Lane::compute,
               Load{FloatArray{std::make_shared<const std::vector<float>>(values)}, rows[i]});

@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "experiments/config/experiment.hpp"
+#include "experiments/config/load_problem.hpp"
 
 namespace orrery {
 namespace {
@@ -105,6 +106,7 @@ TEST(DegreeFile, TakesThePlaceOfVerticesEdgesAndExponent) {
 
   EXPECT_EQ(e.dataset.degree_file, "d.txt");
   EXPECT_EQ(e.dataset.generate_vertices, 0);
+  EXPECT_EQ(loading_words(e.dataset), "generating bter graph with the degrees of d.txt");
   EXPECT_EQ(parsed({}, e.resolved.dump()).front().resolved, e.resolved);
   EXPECT_TRUE(says(problem({generated, "dataset.vertices=10"}),
                    "dataset.vertices: does not go with \"degree_file\""));

@@ -625,6 +625,16 @@ TEST(Bytes, HaveBinaryAndDecimalUnits) {
 TEST(Nearest, SuggestsOnlyWhatIsClose) {
   EXPECT_EQ(nearest("spmm1d", {"full_graph", "spmm_1d"}), "spmm_1d");
   EXPECT_EQ(nearest("zzzzzz", {"full_graph", "spmm_1d"}), "");
+  EXPECT_EQ(nearest("ab", {"abcd", "abc", "abx"}), "abc") << "the first of the nearest";
+  EXPECT_EQ(slip_of("num_nodes", {"num_edges", "num_node"}), "num_node");
+  EXPECT_EQ(slip_of("num_nodes", {"num_edges"}), "");
+  EXPECT_EQ(slip_of("kind", {"file", "dtype", "kin"}), "kin");
+}
+
+TEST(Unknown, NamesAllThatAreMeant) {
+  EXPECT_EQ(unknown("relation", "in", {"a.in.b", "c.in.b", "a.by.c"}, {"a.in.b", "c.in.b"}),
+            "the unknown relation \"in\"; did you mean \"a.in.b\" or \"c.in.b\"? there are a.in.b, "
+            "c.in.b, a.by.c");
 }
 
 TEST(Schema, EveryKeyIsDescribedOrObvious) {

@@ -99,6 +99,26 @@ TEST_F(CheckpointFile, OfAModelByRelationServesOnlyTheSameRelationsInTheSameOrde
     EXPECT_THROW(require_same_relations(kept, others, "train.weights"), ConfigError);
 }
 
+TEST_F(CheckpointFile, ServesDataOfTheSameWidthsAlone) {
+  ModelCheckpoint kept;
+  EXPECT_NO_THROW(require_same_widths(kept, {9, 4}, "--weights")) << "written before it was told";
+  kept.data = FromData{8, 4};
+  EXPECT_NO_THROW(require_same_widths(kept, {8, 4}, "--weights"));
+  const auto refusal = [&](const FromData& now) -> std::string {
+    try {
+      require_same_widths(kept, now, "--weights");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+
+  EXPECT_THAT(refusal({9, 4}),
+              HasSubstr("--weights: has weights that were trained with 8 columns of "
+                        "features, and the data set has 9"));
+  EXPECT_THAT(refusal({8, 3}), HasSubstr("trained with 4 classes, and the data set has 3"));
+}
+
 /// The features that they were trained on are not in the data.
 TEST_F(CheckpointFile, OfLearnedFeaturesServesNoOtherUse) {
   const auto with = [](const std::string& learns) {

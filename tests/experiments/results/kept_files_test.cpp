@@ -82,6 +82,7 @@ class KeptFiles : public ::testing::Test {
             {"breakdown", parts},
             {"compute_by_kind", {{"spmm", 1}}},
             {"bytes", {{"internal", 0.0}, {"external", 5}}},
+            {"ranks", 2},
             {"peak_bytes", {7, 8}},
             {"preloading",
              {{"vertices_ratio", 1.5},
@@ -154,6 +155,11 @@ TEST_F(KeptFiles, LogsOfSweepsAreTabledOrRefusedByLineAndKey) {
   EXPECT_EQ(words_of(line),
             (folder_ / "results.jsonl").string() +
                 ":line 2, key result/breakdown/compute: expected a number, found \"much\"");
+  line = honest;
+  line["result"]["ranks"] = 7;
+  EXPECT_EQ(words_of(line),
+            (folder_ / "results.jsonl").string() +
+                ":line 2, key result/ranks: expected 2, one for each of peak_bytes, found 7");
 }
 
 TEST_F(KeptFiles, ResultsAndSettingsAreComparedOrRefused) {

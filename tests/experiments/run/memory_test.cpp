@@ -1,7 +1,7 @@
 // Runs that this machine's memory cannot hold.
 #include <gtest/gtest.h>
 
-#include "experiments/run/available_memory.hpp"
+#include "core/base/available_memory.hpp"
 #include "tests/experiments/commands/started_program.hpp"
 
 namespace orrery {

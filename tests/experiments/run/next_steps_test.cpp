@@ -61,6 +61,42 @@ TEST_F(Told, NotesExplainWhatNumbersMean) {
   EXPECT_NE(err.find("note: 1 of 4 parts hold no vertex"), std::string::npos) << err;
 }
 
+/// Files of the working directory come before those that ship.
+TEST_F(Told, FilesThatTakeThePlaceOfShippedOnesAreToldSo) {
+  const std::string cluster = "configs/clusters/dgx-1.json",
+                    device = "configs/devices/v100-sxm2-32gb.json";
+  const auto shadow = [&](const std::string& file, const std::string& more) {
+    std::filesystem::create_directories(in(file).parent_path());
+    std::ifstream shipped(std::filesystem::path(ORRERY_SOURCES) / file);
+    std::ofstream(in(file)) << shipped.rdbuf() << more;
+  };
+  const std::string note = "note: cluster file ./" + cluster +
+                           ", not the one that ships with Orrery\n",
+                    of_device = "note: device profile ./" + device +
+                                ", not the one that ships with Orrery\n";
+  const auto here = [&](const std::string& words) {
+    return shell(fmt::format("cd '{}' && '{}' {}", folder_.string(), ORRERY_BINARY, words));
+  };
+  const std::string simulated =
+      "run " + experiment(R"(, "strategy": {"type": "full_graph"}, "backend": "sim",
+                              "cluster": {"file": "dgx-1", "gpus": 1}, "train": {"epochs": 1})") +
+      " --force --out " + in("a").string();
+
+  shadow(cluster, "");  // the same as the shipped one
+  ASSERT_EQ(here("cluster show dgx-1"), 0) << read("err");
+  EXPECT_EQ(read("err").find("note: cluster file"), std::string::npos) << read("err");
+
+  shadow(cluster, "\n");
+  shadow(device, "\n");
+  ASSERT_EQ(here("cluster show dgx-1"), 0) << read("err");
+  EXPECT_NE(read("err").find(note), std::string::npos) << read("err");
+  ASSERT_EQ(here(simulated), 0) << read("err");
+  EXPECT_NE(read("err").find(note), std::string::npos) << read("err");
+  EXPECT_NE(read("err").find(of_device), std::string::npos) << read("err");
+  ASSERT_EQ(here(simulated + " --quiet"), 0) << read("err");
+  EXPECT_EQ(read("err"), "");
+}
+
 TEST_F(Told, RanksThatShareCoresAreToldSo) {
   next("--set cluster.ranks=64", R"(, "strategy": {"type": "full_graph"})");
   EXPECT_NE(read("err").find("note: 64 ranks take turns on "), std::string::npos) << read("err");

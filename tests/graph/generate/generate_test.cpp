@@ -94,6 +94,11 @@ TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
   EXPECT_THAT(error([](auto& o) { o.generate_vertices = 3'000'000'000; }),
               HasSubstr("dataset.vertices"));
   EXPECT_THAT(error([](auto& o) {
+                o.generate_vertices = 2'000'000'000;
+                o.generate_edges = 1'000'000'000'000'000;
+              }),
+              HasSubstr("dataset.vertices: expected a graph that fits into memory, found"));
+  EXPECT_THAT(error([](auto& o) {
                 o.generate_vertices = 4;
                 o.generate_edges = 7;
               }),
@@ -376,6 +381,11 @@ TEST_F(DegreeFileTest, ErrorsNameLineOrContradiction) {
   // Above 2^63, which is negative as a number with a sign; and sums that no number holds.
   EXPECT_THAT(error("18446744073709551615 10\n"), HasSubstr("line 1: expected numbers below"));
   EXPECT_THAT(error("1 2147483646\n1 2147483646\n"), HasSubstr("vertices in all, found more"));
+  // Petabytes, which the kernel would end the process for.
+  EXPECT_THAT(error("1000000 2000000000\n"),
+              AllOf(HasSubstr("degrees.txt: expected a graph that fits into memory, found "
+                              "2000000000 vertices and 1000000000000000 edges, which need "),
+                    HasSubstr(" are available: use fewer")));
   DatasetOptions contradiction = options("chung-lu", "2 30\n");
   contradiction.generate_vertices = 20;
   EXPECT_THAT(config_error([&] { generate(contradiction); }),

@@ -144,6 +144,21 @@ TEST_F(FeaturesByTypeTest, WrongTypesAndFilesAreErrors) {
   EXPECT_THAT(error(), HasSubstr(key + "kind: is 'by_type', which needs \"vertex_types\""));
 }
 
+TEST_F(FeaturesByTypeTest, AStatedShapeMustBeThatOfAllTypes) {
+  const std::string shape = "meta.json:key feature_storage/shape: is [7,4], but ";
+  const auto with = [&](const std::string& stated, const std::string& more = "") {
+    write_set(R"(["paper", "venue"], "shape": )" + stated);
+    const std::string meta = FilesTest::read("meta.json");
+    write("meta.json", "{" + more + meta.substr(meta.find('{') + 1));
+    return error();
+  };
+  EXPECT_EQ(with("[7, 3]"), "no error");
+  EXPECT_EQ(with("[7, 3]", R"("num_features": 3, )"), "no error");
+  EXPECT_THAT(with("[7, 4]"), HasSubstr(shape + "all files features_TYPE.npy together have [7,3]"));
+  EXPECT_THAT(with("[7, 4]", R"("num_features": 3, )"),
+              HasSubstr(shape + "num_nodes and num_features say [7,3]"));
+}
+
 TEST_F(FeaturesByTypeTest, MissingFeaturesIsRefusedWhereNoneAreMissing) {
   write_set(R"(["paper", "venue", "author"])");
   write_npy<float>("features_author.npy", {2, 1}, {10, 20});

@@ -4,9 +4,11 @@
 namespace orrery {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class ReadOgbTest : public FilesTest {
  protected:
@@ -81,6 +83,18 @@ TEST_F(ReadOgbTest, OnlyEdges) {
   EXPECT_FALSE(dataset.labels.present());
   EXPECT_TRUE(dataset.split.empty());
   EXPECT_THAT(dataset.notes, ElementsAre("features absent"));
+}
+
+TEST_F(ReadOgbTest, FilesOfEdgesThatAreNotReadAreNoted) {
+  write_set();
+  EXPECT_THAT(load().notes, Not(Contains(HasSubstr("not read"))));
+  write("set/raw/edge-feat.csv", "1,2\n3,4\n");
+  write_gzip("set/raw/edge_reltype.csv.gz", "0\n1\n");
+
+  EXPECT_THAT(load().notes,
+              AllOf(Contains("edge-feat.csv is not read: features of edges come from "
+                             "edge_features.npy, beside edges.npy"),
+                    Contains(HasSubstr("edge_reltype.csv.gz is not read: relations come from"))));
 }
 
 TEST_F(ReadOgbTest, SeveralColumnsOfLabelsAreMultilabel) {

@@ -399,6 +399,20 @@ TEST_F(ReadTypedOgbTest, RelationsMayHaveNoEdgesIfTheirCountSaysSo) {
                                  "an empty file"));
 }
 
+TEST_F(ReadTypedOgbTest, FilesOfEdgesThatAreNotReadAreNotedOnce) {
+  write_set();
+  EXPECT_THAT(load().notes,
+              AllOf(Contains(HasSubstr("edge_reltype.csv.gz of 4 relations is not read: relations "
+                                       "come from the folders in relations/")),
+                    Not(Contains(HasSubstr("edge-feat")))));
+  write(kWrites + "edge-feat.csv", "1\n2\n3\n4\n");
+  write_gzip(kCites + "edge-feat.csv.gz", "1\n2\n3\n");
+
+  EXPECT_THAT(load().notes,
+              Contains("edge-feat.csv of 2 relations is not read: features of edges come from "
+                       "edge_features.npy, beside edges.npy"));
+}
+
 TEST_F(ReadTypedOgbTest, ASetWithoutFeaturesHasNone) {
   write_set();
   std::filesystem::remove_all(file("set/raw/node-feat"));

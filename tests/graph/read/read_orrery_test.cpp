@@ -11,6 +11,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class ReadOrreryTest : public FilesTest {
  protected:
@@ -213,12 +214,62 @@ TEST_F(ReadOrreryTest, MetaErrors) {
   EXPECT_THAT(error(),
               HasSubstr("meta.json:key feature_storage: expected an object, found \"dense\""));
   write("meta.json", R"({"num_nodes": 3, "feature_storage": {"kind": "zip"}})");
-  EXPECT_THAT(
-      error(),
-      HasSubstr(
-          "meta.json:key feature_storage/kind: expected 'dense', 'csr' or 'absent', found 'zip'"));
+  EXPECT_THAT(error(), HasSubstr("meta.json:key feature_storage/kind: expected 'dense', 'csr', "
+                                 "'by_type' or 'absent', found 'zip'"));
+  EXPECT_THAT(error(), Not(HasSubstr("did you mean")));
   std::filesystem::remove(file("meta.json"));
   EXPECT_THAT(error(), HasSubstr("meta.json: expected a readable file"));
+}
+
+TEST_F(ReadOrreryTest, MisspeltStorageOfFeaturesIsNotTakenForNone) {
+  const std::string kinds =
+      "key feature_storage/kind: expected 'dense', 'csr', 'by_type' or 'absent', found ";
+  write_set();
+  const auto with = [&](const std::string& storage) {
+    write("meta.json", R"({"num_nodes": 3, "num_edges": 2, )" + storage + "}");
+    return error();
+  };
+  EXPECT_THAT(with(R"("feature_storage": {"kind": "by_typ"})"),
+              HasSubstr(kinds + "'by_typ'; did you mean 'by_type'?"));
+  EXPECT_THAT(with(R"("feature_storage": {"knd": "dense"})"),
+              HasSubstr(kinds + R"(none; "knd" is there: did you mean "kind"?)"));
+  EXPECT_THAT(
+      with(R"("feature_storag": {"kind": "dense"})"),
+      HasSubstr(kinds + R"(none; "feature_storag" is there: did you mean "feature_storage"?)"));
+  EXPECT_EQ(with(R"("feature_storage": {"kind": "dense", "compression": "none"}, "mine": 5)"),
+            "no error")
+      << "others may add keys";
+}
+
+TEST_F(ReadOrreryTest, AStatedShapeMustBeThatOfTheFile) {
+  const std::string shape = "meta.json:key feature_storage/shape: ";
+  write_set();
+  const auto dense = [&](const std::string& stated, const std::string& more = "") {
+    write("meta.json", R"({"num_nodes": 3, "num_edges": 2)" + more +
+                           R"(, "feature_storage": {"kind": "dense", "shape": )" + stated + "}}");
+    return error();
+  };
+  EXPECT_EQ(dense("[3, 2]"), "no error");
+  EXPECT_EQ(dense("null"), "no error");
+  EXPECT_THAT(dense("[3, 9]"), HasSubstr(shape + "is [3,9], but features.npy has [3,2]"));
+  EXPECT_THAT(dense("[3, 9]", R"(, "num_features": 2)"), HasSubstr(shape + "is [3,9], but"));
+  EXPECT_THAT(dense("[3, 2]", R"(, "num_features": 9)"),
+              HasSubstr("features.npy:byte 10: expected shape [3, 9], found [3, 2]"));
+  EXPECT_THAT(dense("[4, 2]"), HasSubstr(shape + "is [4,2], but features.npy has [3,2]"));
+  EXPECT_THAT(dense("[3]"), HasSubstr(shape + "is [3], but"));
+  EXPECT_THAT(dense("\"3x2\""), HasSubstr(shape + "expected a list"));
+
+  write_sparse_set();
+  const auto sparse = [&](const std::string& stated) {
+    write("meta.json",
+          R"({"num_nodes": 3, "num_features": 4, "feature_storage": {"kind": "csr", "shape": )" +
+              stated + "}}");
+    return error();
+  };
+  EXPECT_EQ(sparse("[3, 4]"), "no error");
+  EXPECT_THAT(sparse("[3, 5]"),
+              HasSubstr(shape + "is [3,5], but num_nodes and num_features say [3,4]"));
+  EXPECT_THAT(sparse("[2, 4]"), HasSubstr(shape + "is [2,4], but"));
 }
 
 TEST_F(ReadOrreryTest, LabelsMayNotImplyFarMoreClassesThanVertices) {

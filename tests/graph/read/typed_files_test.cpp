@@ -132,6 +132,25 @@ TEST_F(TypedFilesTest, TypesAndRelationsComeTogether) {
   EXPECT_THAT(error(), HasSubstr("edge_relations.npy"));
 }
 
+TEST_F(TypedFilesTest, AMisspeltKeyIsNamedWhereTheRightOneIsMissing) {
+  const std::string types = R"("vertex_types": ["paper", "author"])",
+                    counts = R"("vertex_type_counts": [2, 2])",
+                    typs = R"("vertex_typs": ["paper", "author"])",
+                    slip = R"("vertex_typs" is there: did you mean "vertex_types"?)";
+  write_set(typs);
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("key vertex_type_counts: needs \"vertex_types\", which is missing; "),
+                    HasSubstr(slip)));
+  write_set(typs, "", "");
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("edge_relations.npy goes with, found none; "), HasSubstr(slip)));
+  write_set(types, counts, R"("relation": [["author", "writes", "paper"]])");
+  EXPECT_THAT(error(), AllOf(HasSubstr("key relations: expected a list"),
+                             HasSubstr(R"("relation" is there: did you mean "relations"?)")));
+  write_set(types, R"("vertex_type_count": [2, 2])");
+  EXPECT_THAT(error(), HasSubstr(R"(did you mean "vertex_type_counts"?)"));
+}
+
 TEST_F(TypedFilesTest, WrongEdgesAreErrorsWithTheirPlace) {
   write_set();
   write_npy<std::int32_t>("edge_relations.npy", {5}, {0, 0, 1, 3, 2});

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "core/base/error.hpp"
@@ -329,6 +330,9 @@ TEST_F(LyingParts, OfBeforeAreReadByTheirVersion) {
   EXPECT_EQ(with("", "schema_version", 3),
             "meta.json:key schema_version: expected 2, found 3: write the parts again with orrery "
             "partition");
+  EXPECT_EQ(with("", "schema_version", nullptr),
+            "meta.json:key schema_version: expected 2, found none: write the parts again with "
+            "orrery partition");
 }
 
 /// Loops, stars, isolated vertices, empty parts; directed and not.
@@ -383,6 +387,17 @@ TEST_F(LyingParts, AreToldByTheListOfAll) {
     EXPECT_EQ(with("", "training_vertices", wrong).rfind("meta.json:key training", 0), 0U) << wrong;
   for (const char* key : {"num_nodes", "num_edges", "num_features", "num_classes"})
     EXPECT_EQ(with("", key, -5), fmt::format("meta.json:key {}: expected a count, found -5", key));
+  EXPECT_EQ(
+      with("", "num_edges", std::int64_t{1} << 40),
+      "meta.json:key num_edges: expected 3600 at most among 60 vertices, found 1099511627776");
+  const std::int64_t edges = honest["num_edges"];
+  for (const std::int64_t wrong : {edges + 61, edges - 61})
+    EXPECT_TRUE(std::regex_match(
+        with("", "num_edges", wrong),
+        std::regex(fmt::format("meta.json:key num_edges: expected \\d+ to \\d+ as the degrees of "
+                               "all parts say, found {}",
+                               wrong))))
+        << with("", "num_edges", wrong);
   EXPECT_EQ(with("", "name", 5), "meta.json:key name: expected a text, found 5");
   EXPECT_EQ(with("", "symmetric", 1), "meta.json:key symmetric: expected true or false, found 1");
 }
@@ -406,6 +421,16 @@ TEST_F(LyingParts, AreToldByThePart) {
     EXPECT_EQ(own(count, 3).rfind(key + count + ": expected ", 0), 0U) << own(count, 3);
   EXPECT_EQ(own("symmetric", false),
             key + "symmetric: expected true as the meta.json of all parts says, found false");
+  EXPECT_EQ(own("schema_version", -5), key + "schema_version: expected 1 of a part, found -5");
+  EXPECT_EQ(own("schema_version", "x"),
+            key + "schema_version: expected a whole number, found \"x\"");
+  EXPECT_EQ(own("schema_version", Json::array()),
+            key + "schema_version: expected a whole number, found []");
+  EXPECT_EQ(own("schema_version", nullptr), "accepted") << "as parts of before";
+  EXPECT_EQ(own("directed", -5), key + "directed: expected true or false, found -5");
+  EXPECT_EQ(own("directed", "x"), key + "directed: expected true or false, found \"x\"");
+  EXPECT_EQ(own("directed", true),
+            key + "directed: expected false as the meta.json of all parts says, found true");
   // Both lie, and agree.
   EXPECT_EQ(words_of([&] {
               for (const fs::path& where : {fs::path(), part_folder("", 0), part()}) {

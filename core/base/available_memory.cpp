@@ -1,4 +1,4 @@
-#include "experiments/run/available_memory.hpp"
+#include "core/base/available_memory.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,0 +1,42 @@
+// The shipped experiments that a reader of the manual starts first, from end to end in a few epochs.
+#include <gtest/gtest.h>
+
+#include "tests/experiments/commands/started_program.hpp"
+
+namespace orrery {
+namespace {
+
+class Quickstart : public testing::StartedProgram {
+ protected:
+  /// Runs a shipped experiment, and expects a result of so many runs.
+  void expect_results(const std::string& config, std::ptrdiff_t runs,
+                      const std::string& more = "") const {
+    ASSERT_EQ(orrery("run '" ORRERY_SOURCES "/configs/" + config + "' --quiet --out '" +
+                     in("out").string() + "' --set train.epochs=2 " + more),
+              0)
+        << read("err");
+    std::ptrdiff_t found = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(in("out"))) {
+      if (entry.path().filename() != "result.json") continue;
+      ++found;
+      const auto result = json(std::filesystem::relative(entry.path(), folder_).string());
+      EXPECT_TRUE(result["diverged_at_epoch"].is_null()) << entry.path();
+    }
+    EXPECT_EQ(found, runs);
+  }
+};
+
+TEST_F(Quickstart, OfTypesRunsEveryCombination) { expect_results("typed/quickstart.json", 4); }
+
+TEST_F(Quickstart, OfLinksRunsEveryCombination) {
+  expect_results("links/quickstart.json", 2,
+                 "--set dataset.vertices=2000 --set dataset.edges=20000");
+}
+
+TEST_F(Quickstart, OfSamplingRunsEveryCombination) {
+  expect_results("sampled/quickstart.json", 3,
+                 "--set dataset.vertices=5000 --set dataset.edges=75000");
+}
+
+}  // namespace
+}  // namespace orrery
