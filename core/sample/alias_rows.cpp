@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/cache_line.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/cache_line.hpp"
 
 namespace orrery {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/graph/csr.hpp"
 #include "core/sample/draw_key.hpp"
 #include "core/sample/row_picks.hpp"

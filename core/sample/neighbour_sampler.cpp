@@ -8,9 +8,9 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/cache_line.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/cache_line.hpp"
 #include "core/sample/alias_rows.hpp"
 #include "core/sample/numbering.hpp"
 #include "core/sample/row_picks.hpp"

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/base/index.hpp"
 #include "core/base/cache_line.hpp"
+#include "core/base/index.hpp"
 #include "core/graph/csr.hpp"
 
 namespace orrery {

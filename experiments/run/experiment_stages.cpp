@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
-#include "core/base/removed_if_interrupted.hpp"
+#include "core/graph/files/folder_in_progress.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/write_parts.hpp"
 #include "core/strategy/config/strategy_info.hpp"
@@ -52,14 +52,15 @@ std::int64_t bytes_below(const fs::path& folder) {
   return bytes;
 }
 
-/// The stages up to the training.
+/// The stages up to the training. The parts lie in `folder` meanwhile, which a start after a kill clears.
 CutStages prepare_parts(const Experiment& experiment, const ProblemData& data,
-                        const fs::path& parts) {
+                        const fs::path& folder) {
   CutStages stages;
   stages.method = experiment.partition.method;
   Partition cut;
   stages.partition = timed([&] { cut = make_partition(experiment, data); });
-  const RemovedIfInterrupted guard(parts);
+  const FolderInProgress unfinished(folder / (stages.method + "-parts"), false, {});
+  const fs::path parts = unfinished.path() / "parts";
   {
     const Activity writing(fmt::format("writing the parts of {}", stages.method));
     stages.save =
@@ -73,7 +74,6 @@ CutStages prepare_parts(const Experiment& experiment, const ProblemData& data,
     stages.load_all_parts += seconds;
     stages.load_parts = std::max(stages.load_parts, seconds);
   }
-  fs::remove_all(parts);
   return stages;
 }
 
@@ -99,8 +99,7 @@ ExperimentStages measure_stages(const Experiment& experiment,
     DatasetCache datasets;
     ProblemData data;
     made.load = timed([&] { data = datasets.load(experiment); });
-    for (const Experiment& cut : cuts)
-      made.methods.push_back(prepare_parts(cut, data, folder / (cut.partition.method + "-parts")));
+    for (const Experiment& cut : cuts) made.methods.push_back(prepare_parts(cut, data, folder));
   }
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     const ResultFolder results(folder / cuts[i].partition.method, Existing::overwrite);

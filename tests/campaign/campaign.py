@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faults"))
 import commands_under_faults as small  # noqa: E402  (found by the line above)
+import outputs  # noqa: E402
 
 BUILD = Path(os.environ["ORRERY_BUILD"])
 MPI_PROGRAM = BUILD / "experiments" / "orrery-mpi"
@@ -74,28 +75,34 @@ class Subject:
         self.command, self.again = command, list(again)
         self.name = command.name
 
+    def look(self, place, out, whole):
+        """Looks at what a killed start has left, before the next one mends it."""
+        small.require_readable(out)
+
     def kill_once(self, place, draw):
         """One kill and the start after it; the outcome in a word. AssertionError: a broken promise."""
         command = self.command
         whole = place.undisturbed(command)
         out = place.fresh(command)
         words = place.words(command, out)
-        process = subprocess.Popen([small.PROGRAM, *words], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen([*command.front, *words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   env=place.environment)
         time.sleep(draw.uniform(0.0, 1.05) * place.seconds[command.name])
         process.kill()
         process.communicate()
         assert seconds_until(lambda: not is_group_alive(process.pid), GONE_WITHIN) is not None, \
             "a process that it started outlives it"
-        small.require_readable(out)
+        self.look(place, out, whole)
         was_done = process.returncode == 0
-        done = subprocess.run([small.PROGRAM, *words, *self.again], capture_output=True, text=True,
-                              timeout=small.SECONDS, check=False)
+        done = subprocess.run([*command.front, *words, *self.again], capture_output=True, text=True,
+                              timeout=small.SECONDS, check=False, env=place.environment)
         if done.returncode != 0:  # only if the killed start had put everything in place
             assert "already" in done.stderr or "of that name" in done.stderr or \
                 "exists already" in done.stderr, done.stderr
         else:
-            assert not leftovers(out), f"stays: {leftovers(out)}"
+            stays = leftovers(out) + [p.name for p in place.temporary.glob("orrery-*")]
+            assert not stays, f"stays: {stays}"
         assert command.state(out, done.stdout or "null") == whole, "another outcome"
         if was_done:
             place.seconds[command.name] *= 0.8  # measured when the machine was busier
@@ -103,13 +110,27 @@ class Subject:
         return "was whole" if done.returncode != 0 else "went on"
 
 
+class Output(Subject):
+    """A command whose output is the old one, the new one or none the moment after a kill."""
+
+    def look(self, place, out, whole):
+        super().look(place, out, whole)
+        self.command.check_failed(out, place.inputs, whole)
+
+
 class Job(Subject):
     """A run over MPI, of which a rank or mpirun is killed or stopped."""
 
     RANKS = 4
     HELD_UP = 2.0  # seconds
-    STRATEGIES = ("spmm_1d", "full_graph", "spmm_15d", "spmm_2d", "model_averaging",
-                  "shared_preloading")
+    STRATEGIES = {
+        **{name: {"type": name} for name in ("spmm_1d", "full_graph", "spmm_15d", "spmm_2d",
+                                             "model_averaging", "shared_preloading")},
+        "mini_batch": {"type": "mini_batch", "fanouts": [5, 5], "batch": 120},
+        "stale halo": {"type": "full_graph", "staleness": 1},
+        "stale broadcasts": {"type": "spmm_1d", "staleness": 2},
+        "boundary_sampling": {"type": "full_graph", "boundary_sampling": 0.5},
+    }
     VICTIMS = ("rank killed", "rank stopped", "rank slow", "mpirun killed",
                "mpirun stopped, rank killed")
 
@@ -120,8 +141,12 @@ class Job(Subject):
     def of_each_kind(cls):
         """A training by each strategy, and an inference."""
         words = ("--backend", "mpi", "--out", "OUT/made", "--quiet", "--json")
-        return [*(cls(small.Trains(f"mpi {strategy}", "run", "IN/job.json", *words, "--set",
-                                   f"strategy.type={strategy}")) for strategy in cls.STRATEGIES),
+        # Checkpoints do not hold rows of earlier epochs: such trainings begin anew.
+        anew = ("--set", "train.checkpoint_every=0")
+        return [*(cls(small.Trains(f"mpi {name}", "run", "IN/job.json", *words, "--set",
+                                   f"strategy={json.dumps(strategy)}",
+                                   *(anew if "staleness" in strategy else ())))
+                  for name, strategy in cls.STRATEGIES.items()),
                 cls(small.Infers("mpi infer", "infer", "IN/infer-job.json", *words,
                                  "--keep-layers"))]
 
@@ -231,6 +256,9 @@ class Place(small.Place):
     def __init__(self):
         super().__init__()
         self.seconds = {}
+        self.temporary = self.folder / "temporary"  # of killed commands: nothing stays there
+        self.environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        self.published = outputs.SetServer(self.inputs / "catalogue.json")
         (self.inputs / "run.json").write_text(json.dumps(EXPERIMENT))
         sweep = dict(EXPERIMENT, train={"epochs": 4},
                      sweep={"strategy.type": ["spmm_1d", "full_graph"], "model.hidden": [8, 16]})
@@ -251,10 +279,15 @@ class Place(small.Place):
                        str(self.inputs / "result")]):
             subprocess.run([small.PROGRAM, *words], check=True, capture_output=True)
 
+    def remove(self):
+        self.published.close()
+        super().remove()
+
     def fresh(self, command):
         out = self.folder / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
+        for folder in (out, self.temporary):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
         command.prepare(out)
         return out
 
@@ -281,8 +314,13 @@ class Place(small.Place):
         return self.whole[job.name]
 
 
+def written_outputs():
+    """The commands of outputs.py."""
+    return [Output(command) for command in outputs.commands()]
+
+
 def subjects():
-    """Every command that writes, and a list of the jobs over MPI, which take turns."""
+    """The other commands that write, and a list of the jobs over MPI, which take turns."""
     found = [
         Subject(small.Trains("run", "run", "IN/run.json", "--out", "OUT/made", "--quiet", "--json"),
                 "--resume"),
@@ -310,14 +348,25 @@ def subjects():
     return found
 
 
+def chosen_by(names):
+    """All subjects, or those with these names; "mpi" names all jobs."""
+    chosen = []
+    for subject in subjects() + written_outputs():
+        if isinstance(subject, list):
+            jobs = [j for j in subject if names is None or "mpi" in names or j.name in names]
+            chosen += [jobs] if jobs else []
+        elif names is None or subject.name in names:
+            chosen.append(subject)
+    return chosen
+
+
 def run(kills, seed, only=None, told=lambda text: None):
     """Kills the commands in turn; outcomes by command, and the promises that were broken."""
     draw = random.Random(seed)
     place = Place()
     outcomes, broken = collections.defaultdict(collections.Counter), []
     try:
-        name_of = lambda s: "mpi" if isinstance(s, list) else s.name
-        chosen = [s for s in subjects() if only is None or name_of(s) in only]
+        chosen = chosen_by(only)
         for kill in range(kills):
             subject = chosen[kill % len(chosen)]
             if isinstance(subject, list):
