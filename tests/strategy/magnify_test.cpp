@@ -166,9 +166,13 @@ void expect_batches_of_copies(const Problem& small) {
   magnified->magnify = kTimes;
   counted.data = magnified;
   Problem written = written_out(small, kTimes);
-  if (small.links)  // each in one copy
-    written.links = std::make_shared<const LinkTask>(
-        LinkBatches(small.links, *magnified, small.partition, {}, small.train.seed).task());
+  if (small.links) {  // each in one copy
+    LinkTask task =
+        LinkBatches(small.links, *magnified, small.partition, {}, small.train.seed).task();
+    task.edges = task.relation < 0 ? written.data->graph
+                                   : written.data->typed->relations[at(task.relation)].graph;
+    written.links = std::make_shared<const LinkTask>(std::move(task));
+  }
   const SampledBatches a(counted), b(written);
   ASSERT_EQ(a.steps(), b.steps());
   for (int rank = 0; rank < 4; ++rank)

@@ -12,11 +12,11 @@ class Quickstart : public testing::StartedProgram {
   void expect_results(const std::string& config, std::ptrdiff_t runs,
                       const std::string& more = "") const {
     ASSERT_EQ(orrery("run '" ORRERY_SOURCES "/configs/" + config + "' --quiet --out '" +
-                     in("out").string() + "' --set train.epochs=2 " + more),
+                     in("runs").string() + "' --set train.epochs=2 " + more),
               0)
         << read("err");
     std::ptrdiff_t found = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(in("out"))) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(in("runs"))) {
       if (entry.path().filename() != "result.json") continue;
       ++found;
       const auto result = json(std::filesystem::relative(entry.path(), folder_).string());
