@@ -7,7 +7,7 @@
 
 #include "backends/comm_mpi/pause.hpp"
 #include "core/base/error.hpp"
-#include "core/base/short_turns.hpp"
+#include "core/runtime/execute/short_turns.hpp"
 
 namespace orrery::mpi {
 namespace {

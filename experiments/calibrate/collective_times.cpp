@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/base/index.hpp"
-#include "core/base/short_turns.hpp"
+#include "core/runtime/execute/short_turns.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 
 namespace orrery::calibrate {

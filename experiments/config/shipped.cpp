@@ -7,10 +7,10 @@
 #include <set>
 
 #include "core/base/error.hpp"
-#include "core/graph/files/bytes_of.hpp"
 #include "core/terminal/plain_text.hpp"
 #include "experiments/config/installed.hpp"
 #include "experiments/config/meanings.hpp"
+#include "experiments/config/validate_json.hpp"
 
 namespace orrery {
 
@@ -66,7 +66,7 @@ std::optional<std::string> ShippedFiles::note_on(const std::string& file_or_name
                  shipped = shipped_root() / folder / name;
   const auto found = look_up(file_or_name);
   if (!found || !fs::is_regular_file(shipped) || fs::equivalent(*found, shipped) ||
-      bytes_of(*found) == bytes_of(shipped))
+      read_settings(*found, what) == read_settings(shipped.string(), what))
     return std::nullopt;
   return fmt::format("{} {}, not the one that ships with Orrery", what,
                      one_line((fs::path(".") / *found).string()));

@@ -125,7 +125,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "backends/comm_threads", "backends/comm_mpi", "backends/cuda", "experiments/execute",
       "experiments/config", "experiments/predict", "experiments/results"}},
     {"experiments/run",
-     {"core/terminal", "core/base", "core/graph/read", "core/partition/parts",
+     {"core/terminal", "core/base", "core/graph/files", "core/graph/read", "core/partition/parts",
       "core/strategy/config", "core/runtime", "backends/comm_mpi", "backends/cuda",
       "experiments/execute", "experiments/config", "experiments/predict", "experiments/results",
       "experiments/calibrate", "experiments/score"}},

@@ -116,11 +116,12 @@ TEST(TypedLinks, ThatAreTrainedOnLeaveTheGraphWhereNoneMayBeAggregated) {
   EXPECT_GT(trained.graph->nnz(), 0);
   EXPECT_EQ(*trained.graph, union_of(left));
   // Negatives avoid them all the same.
-  const Problem p = link_problem(data, 2, batches(40, {3, 3}), config);
-  const SampledBatches sampled(p);
-  for (int step = 0; step < 10; ++step)
-    for (const VertexPair& pair : sampled.links()->of(0, 0, step).negatives)
-      EXPECT_FALSE(has_edge(*links->edges, pair.source, pair.destination));
+  const auto negatives = [&](ExcludedLinks exclude) {
+    config.exclude = exclude;
+    const Problem p = link_problem(data, 2, batches(40, {3, 3}), config);
+    return SampledBatches(p).links()->of(0, 0, 1).negatives;
+  };
+  EXPECT_EQ(negatives(ExcludedLinks::training), negatives(ExcludedLinks::none));
 }
 
 TEST(TypedLinks, AllLeaveOnlyWhereOtherEdgesAreLeft) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.hpp"
-#include "core/base/short_turns.hpp"
+#include "core/runtime/execute/short_turns.hpp"
 
 namespace orrery {
 

@@ -1,4 +1,4 @@
-#include "core/base/short_turns.hpp"
+#include "core/runtime/execute/short_turns.hpp"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
