@@ -1,6 +1,7 @@
 """orrery dataset get NAME: fetches a published data set, compares it with its checksum, converts it."""
 
 import argparse
+import contextlib
 import fcntl
 import json
 import os
@@ -87,6 +88,11 @@ def get(asked):
     found = catalogue.with_sums(sets[asked.name], asked.sha256)
     data = Path(asked.data)
     folder = data / ".downloads" / found.name
+    converting = folder / "converting"  # what it means: below
+    if (data / found.name).exists() and not converting.exists():
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        raise GetError(f"{data / found.name}: exists already: remove it to fetch the set anew")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -102,7 +108,6 @@ def get(asked):
         for left in folder.glob("unpacked-*"):  # of a killed start
             shutil.rmtree(left)
         # The set appears as a whole, and nothing of it was there when this mark was made.
-        converting = folder / "converting"
         if converting.exists() and (data / found.name).exists():
             return remove_download(folder, asked)
         files = fetch_all(found, folder, asked)

@@ -7,6 +7,7 @@ import http.server
 import json
 import operator
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,14 @@ class Fetching(unittest.TestCase):
         self.expect_whole(self.get())
         self.assertEqual(self.server.asked[-1][1], f"bytes={len(self.content) // 2}-")
 
+    def test_ASetThatIsThereIsNotFetchedAgain(self):
+        self.expect_whole(self.get())
+        got = self.get()
+        self.assertEqual(got.returncode, 1)
+        self.assertIn("exists already", got.stderr)
+        self.assertEqual(len(self.server.asked), 1)
+        self.assertFalse((self.folder / "data" / ".downloads" / "ring").exists())
+
     def test_AStartAfterAKillClearsWhatWasUnpacked(self):
         unpacked = self.folder / "data" / ".downloads" / "ring" / "unpacked-abc"
         unpacked.mkdir(parents=True)
@@ -253,6 +262,7 @@ class Fetching(unittest.TestCase):
         self.server.files["ring/edges.txt.gz"] = self.content
         self.publish(files=[{"url": "https://nowhere.invalid/edges.txt.gz", "sha256": self.sum}])
         self.expect_whole(self.get(ORRERY_MIRROR=self.server.address("").rstrip("/")))
+        shutil.rmtree(self.folder / "data" / "ring")
         got = self.get(ORRERY_MIRROR="file:///tmp")
         self.assertIn("expected an address with http or https", got.stderr)
 
