@@ -175,13 +175,17 @@ TEST(Timing, SeesTwiceTheWorkAsAboutTwiceTheTime) {
   };
   const TimingOptions options{.workspace_bytes = 32 * kMiB};
 
-  const auto seconds =
-      time_ops({2, 1}, {with(1 << 17), with(1 << 19)}, options, [](std::size_t) {});
-
-  ASSERT_EQ(seconds.size(), 2U);
-  EXPECT_GT(seconds[0], 1e-5);
-  EXPECT_GT(seconds[1] / seconds[0], 2) << "four times the work, on a machine that may be busy";
-  EXPECT_LT(seconds[1] / seconds[0], 12);
+  // Four times the work. Other work on the machine may slow one of the two: one try in five must be spared.
+  double ratio = 0;
+  for (int tries = 0; tries < 5 && (ratio <= 2 || ratio >= 12); ++tries) {
+    const auto seconds =
+        time_ops({2, 1}, {with(1 << 17), with(1 << 19)}, options, [](std::size_t) {});
+    ASSERT_EQ(seconds.size(), 2U);
+    EXPECT_GT(seconds[0], 1e-5);
+    ratio = seconds[1] / seconds[0];
+  }
+  EXPECT_GT(ratio, 2);
+  EXPECT_LT(ratio, 12);
 }
 
 TEST(Timing, TellsWhatABuilderThrows) {
