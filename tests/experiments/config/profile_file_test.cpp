@@ -172,6 +172,10 @@ TEST(ProfileFiles, TellHowFarPricesAreOff) {
   EXPECT_EQ(refused_profile(file), "accepted");
   EXPECT_GT(load_price_errors("a6000").operations, 0);
 
+  // What a calibration beside much other work finds is loaded as well.
+  file["errors"]["libraries"]["mpi"]["value"] = 19.79;
+  EXPECT_EQ(refused_profile(file), "accepted");
+
   file["errors"]["kinds"]["spmn"] = file["errors"]["kinds"]["spmm"];
   EXPECT_THROW(make_price_errors(file), ConfigError);
 
