@@ -88,7 +88,7 @@ def get(asked):
     found = catalogue.with_sums(sets[asked.name], asked.sha256)
     data = Path(asked.data)
     folder = data / ".downloads" / found.name
-    converting = folder / "converting"  # what it means: below
+    converting = folder / "converting"  # the set was not there when its conversion began
     if (data / found.name).exists() and not converting.exists():
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -107,7 +107,7 @@ def get(asked):
             print(f"{found.name}: {found.size} from {found.source}; licence: {found.licence}", file=sys.stderr)
         for left in folder.glob("unpacked-*"):  # of a killed start
             shutil.rmtree(left)
-        # The set appears as a whole, and nothing of it was there when this mark was made.
+        # A set appears as a whole: beside that mark it was put there by a start that was killed afterwards.
         if converting.exists() and (data / found.name).exists():
             return remove_download(folder, asked)
         files = fetch_all(found, folder, asked)

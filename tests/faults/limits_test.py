@@ -28,6 +28,11 @@ def may_mount(folder):
     return done.returncode == 0
 
 
+def named(name):
+    """A command of those under faults."""
+    return next(c for c in under.COMMANDS if c.name == name)
+
+
 def negative_seconds(told, name=""):
     """The numbers called seconds that are less than none, by name."""
     if isinstance(told, dict):
@@ -90,7 +95,7 @@ class Processes(Surroundings):
     """ulimit -u counts the threads of a user, too."""
 
     def outcomes(self, name, limits):
-        command = next(c for c in under.COMMANDS if c.name == name)
+        command = named(name)
         self.place.undisturbed(command)
         found = []
         for limit in limits if OTHER_USER else (1,):  # which others of the user's exceed already
@@ -178,7 +183,7 @@ class ClockThatJumps(Surroundings):
 
     def test_changes_nothing_between_a_start_and_the_next(self):
         for name, more in (("run", ("--resume",)), ("sweep", ()), ("infer", ("--resume",))):
-            command = next(c for c in under.COMMANDS if c.name == name)
+            command = named(name)
             for seconds in (HOUR, -HOUR):
                 with self.subTest(command=name, seconds=seconds):
                     self.start(command)
@@ -196,7 +201,7 @@ class ClockThatJumps(Surroundings):
         self.require_undisturbed(jobs[0], self.start(jobs[0], env=self.jumping(-HOUR, 0)))
 
     def test_is_read_by_runs_so_that_it_jumps_in_them(self):
-        run = next(c for c in under.COMMANDS if c.name == "run")
+        run = named("run")
         count = self.place.folder / "readings"
 
         self.start(run, env={**self.jumping(HOUR, 0), "CLOCK_COUNT": str(count)})
@@ -204,25 +209,10 @@ class ClockThatJumps(Surroundings):
         self.assertGreaterEqual(max(map(int, count.read_text().split())), 1)
 
 
-class Limits(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.place = under.Place()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.remove()
-
+class Limits(Surroundings):
     def start(self, name, before=None, **surroundings):
-        """Runs a command of those under faults with limits set by `before`."""
-        command = next(c for c in under.COMMANDS if c.name == name)
-        self.out = self.place.folder / "out"
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir()
-        words = [w.replace("IN", str(self.place.inputs)).replace("OUT", str(self.out))
-                 for w in command.words]
-        return subprocess.run([under.PROGRAM, *words], capture_output=True, text=True,
-                              timeout=under.SECONDS, check=False, preexec_fn=before, **surroundings)
+        """Runs a command with limits set by `before`."""
+        return super().start(named(name), preexec_fn=before, **surroundings)
 
     def test_on_the_address_space_are_told(self):
         # Not of runs: oneDNN does not look at whether it got what it asks for.
