@@ -98,9 +98,9 @@ constexpr Drawn kByRelation{R"("generate": "mag-lsc")",
                             R"("type": "rgcn", "layers": 2, "hidden": 8)",
                             R"("fanouts": [15, 25], "fanouts_per": "relation")", 7};
 
-/// Mean seconds and edges of batches of this many seeds.
-std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn& drawn,
-                                        int seeds) {
+/// Mean seconds and edges of batches of this many seeds. `graphs` keeps the graph for other numbers of them.
+std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn& drawn, int seeds,
+                                        DatasetCache& graphs) {
   const Experiment experiment =
       parse_experiments(fmt::format(R"({{
   "name": "batches", "dataset": {{{}, "vertices": {}, "edges": {}, "features": 4, "classes": 4}},
@@ -112,7 +112,7 @@ std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn
                                     seeds, drawn.fanouts),
                         "calibration", {})
           .front();
-  const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
+  const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
   double edges = 0;
   int step = 0;
   const auto draw = [&] {
@@ -125,8 +125,9 @@ std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn
 }
 
 sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
-  const auto [few_seconds, few] = batch_seconds(bench, drawn, 1);
-  const auto [seconds, edges] = batch_seconds(bench, drawn, bench.seeds);
+  DatasetCache graphs;
+  const auto [few_seconds, few] = batch_seconds(bench, drawn, 1, graphs);
+  const auto [seconds, edges] = batch_seconds(bench, drawn, bench.seeds, graphs);
   const double per_edge = std::max(0.0, seconds - few_seconds) / std::max(1.0, edges - few);
   return {.launch_seconds = std::max(0.0, few_seconds - few * per_edge),
           .seconds_per_item = per_edge};
