@@ -67,7 +67,7 @@ class Deadline {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr auto kLook = std::chrono::milliseconds(50);
+  static constexpr auto kLook = std::chrono::milliseconds(5);  // little time is left without mpirun
   std::mutex mutex_;
   std::condition_variable met_;
   bool done_ = false;
@@ -84,11 +84,16 @@ class StartWatch {
   }
 
   /// Ends the process if the start can no longer succeed. mpirun asks all to end when one dies, but
-  /// nobody else would notice a rank that is stopped, or one that dies while mpirun is stopped.
+  /// nobody else would notice a rank that is stopped, or one that dies while mpirun is stopped. The
+  /// library ends a process whose mpirun is gone without a word, mostly after a second.
   void look() {
     if (size_ == 0) return;  // something other than mpirun of Open MPI has started the ranks
     const bool ending = options_.ending != nullptr && *options_.ending;
-    if (ending) leave("died", lost_at_start(size_));
+    if (ending) {
+      const std::vector<int> dead = lost_at_start(size_);
+      leave(dead.empty() ? "the job was ended from outside" : ranks_text(dead) + " died", dead);
+    }
+    if (parent_.gone()) leave("mpirun, which started this job, has died");
     const auto now = Clock::now();
     if (now - looked_ < std::chrono::seconds(1)) return;
     looked_ = now;
@@ -96,22 +101,19 @@ class StartWatch {
     if (lost.empty()) return since_.reset();
     if (!since_) since_ = now;
     if (std::chrono::duration<double>(now - *since_).count() > options_.silence_seconds - 1)
-      leave("died or was stopped", lost);
+      leave(ranks_text(lost) + " died or was stopped", lost);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[noreturn]] void leave(const char* what, std::vector<int> ranks) const {
+  /// `ranks`: those that were lost.
+  [[noreturn]] void leave(const std::string& why, std::vector<int> ranks = {}) const {
     JobFailure failure;
     failure.told_by = rank_;
     failure.operation = "MPI_Init";
-    failure.message = "the job was ended from outside while the ranks were starting MPI";
-    if (!ranks.empty()) {
-      failure.rank = ranks.front();
-      failure.message =
-          fmt::format("{} {} while the ranks were starting MPI", ranks_text(ranks), what);
-    }
+    failure.message = why + " while the ranks were starting MPI";
+    if (!ranks.empty()) failure.rank = ranks.front();
     int lowest = 0;  // that may report
     for (const int rank : ranks)
       if (rank == lowest) ++lowest;
@@ -123,6 +125,7 @@ class StartWatch {
   }
 
   const MpiOptions& options_;
+  Parent parent_;
   int rank_ = 0, size_ = 0;
   Clock::time_point looked_{};
   std::optional<Clock::time_point> since_;

@@ -70,7 +70,10 @@ std::unique_ptr<Kernels> make_cpu_kernels_for(Isa isa) {
   return std::make_unique<CpuKernels>(kernels_for(isa));
 }
 
-std::unique_ptr<Kernels> make_cpu_kernels() { return make_cpu_kernels_for(best_isa()); }
+std::unique_ptr<Kernels> make_cpu_kernels() {
+  cpu::prepare_products();
+  return make_cpu_kernels_for(best_isa());
+}
 
 std::string cpu_kernels_description() {
   std::string text = "cpu (";

@@ -16,6 +16,11 @@
 
 namespace orrery::cpu {
 
+/// Under a limit on the address space, takes once what the library of dense products needs there.
+///
+/// Errors    Error: the limit is too low
+void prepare_products();
+
 void apply(const Load& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Fill& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Save& op, const RankMemory& memory, const RangeKernels& kernels);

@@ -1,7 +1,9 @@
 #include "core/base/removed_if_interrupted.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -20,9 +22,11 @@ struct Registry {
   std::map<const RemovedIfInterrupted*, Removal> all;
 };
 
-/// Lives as long as the process.
+/// Lives as long as the process. It takes no memory from the heap: if that were refused, whoever is
+/// told of it would ask for the registry again, which is just being made.
 Registry& registry() {
-  static Registry& one = *new Registry;
+  alignas(Registry) static std::byte room[sizeof(Registry)];
+  static Registry& one = *new (room) Registry;
   return one;
 }
 

@@ -8,9 +8,12 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
@@ -37,6 +40,10 @@ class StatusLine {
     enabled_ = on;
     pause_ = pause;
     told_ = Clock::now();
+    if (on)
+      for (const std::string& line : held_back_) print(line);
+    held_back_.clear();
+    was_asked_ = true;
   }
 
   int begin(std::string what) {
@@ -73,9 +80,17 @@ class StatusLine {
 
   void write(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    erase();
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    told_ = Clock::now();
+    print(text);
+  }
+
+  void note(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    const auto [line, is_new] = notes_.insert(fmt::format("note: {}\n", text));
+    if (!is_new) return;
+    if (!was_asked_)
+      held_back_.push_back(*line);
+    else if (enabled_)
+      print(*line);
   }
 
   void write_last(std::string_view text) {
@@ -91,6 +106,12 @@ class StatusLine {
       ticked_.wait_for(lock, ended, kTick, [] { return false; });
       if (!ended.stop_requested()) show();
     }
+  }
+
+  void print(std::string_view text) {
+    erase();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    told_ = Clock::now();
   }
 
   /// For the innermost activity.
@@ -136,6 +157,9 @@ class StatusLine {
   std::vector<Told> activities_;
   int last_ = 0;
   bool enabled_ = false, shown_ = false;
+  bool was_asked_ = false;              ///< whether activities are to be told
+  std::set<std::string> notes_;         ///< all that were made
+  std::vector<std::string> held_back_;  ///< those before anybody was asked
   Clock::time_point drawn_, told_;
   std::jthread ticker_;
 };
@@ -161,6 +185,7 @@ void Activity::update(std::vector<std::string> forms, bool timed) {
 }
 
 void tell_text(std::string_view text) { status_line().write(text); }
+void tell_note(std::string_view text) { status_line().note(text); }
 void tell_last(std::string_view text) { status_line().write_last(text); }
 
 }  // namespace orrery

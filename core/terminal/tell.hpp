@@ -13,7 +13,11 @@ namespace orrery {
 /// failures are ignored.
 void tell_text(std::string_view text);
 
-/// The same for formatted text.
+/// Writes "note: TEXT" where activities are told (activity.hpp), once in a process however often it
+/// is said. Before it is known whether they are, notes wait for that.
+void tell_note(std::string_view text);
+
+/// The same as tell_text() for formatted text.
 template <class... Values>
 void tell(fmt::format_string<Values...> format, Values&&... values) {
   tell_text(fmt::format(format, std::forward<Values>(values)...));

@@ -15,11 +15,9 @@
 #include "core/base/units.hpp"
 #include "core/cluster/routes.hpp"
 #include "core/terminal/activity.hpp"
-#include "core/terminal/tell.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/cluster_file.hpp"
-#include "experiments/config/shipped.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
@@ -316,7 +314,6 @@ void show(const ClusterOptions& options) {
   const Cluster cluster = load_cluster(options.file, servers);
   if (!options.svg.empty()) run_python_script("cluster.py", {options.svg}, parts_json(cluster));
   reading.reset();
-  if (const auto note = kClusterFiles.note_on(options.file)) tell("note: {}\n", *note);
   if (!options.json) print_cluster(cluster);
   if (!options.svg.empty())
     fmt::print(options.json ? stderr : stdout, "drawing: {}\n",

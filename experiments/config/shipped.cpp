@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 #include "core/base/error.hpp"
 #include "core/terminal/plain_text.hpp"
+#include "core/terminal/tell.hpp"
 #include "experiments/config/installed.hpp"
 #include "experiments/config/meanings.hpp"
 #include "experiments/config/validate_json.hpp"
@@ -15,6 +17,18 @@
 namespace orrery {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether a file was not looked for before: a sweep reads the same files often.
+bool is_first_time(const std::string& folder, const std::string& name) {
+  static std::mutex guard;
+  static std::set<std::string> known;
+  const std::lock_guard lock(guard);
+  return known.insert(folder + "/" + name).second;
+}
+
+}  // namespace
 
 std::string ShippedFiles::path() const {
   return fs::is_directory(folder) ? std::string(folder) : (shipped_root() / folder).string();
@@ -45,7 +59,11 @@ std::optional<std::string> ShippedFiles::look_up(const std::string& file_or_name
 }
 
 std::string ShippedFiles::find(const std::string& file_or_name) const {
-  if (const auto found = look_up(file_or_name)) return *found;
+  if (const auto found = look_up(file_or_name)) {
+    if (is_first_time(folder, file_or_name))
+      if (const auto note = note_on(file_or_name)) tell_note(*note);
+    return *found;
+  }
   if (file_or_name == kThisMachine)
     throw ConfigError(
         file_or_name,

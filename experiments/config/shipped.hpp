@@ -22,11 +22,14 @@ struct ShippedFiles {
   /// FILE if it exists, else the shipped NAME.json or the one that `orrery calibrate` wrote, also
   /// as "configs/clusters/NAME.json" in another working directory; nothing if there is neither.
   std::optional<std::string> look_up(const std::string& file_or_name) const;
-  /// The same.
+  /// The same, for whoever reads the file. A note tells (tell_note()) where that is not what ships
+  /// under this name, but a file of the working directory with other contents.
+  ///
   /// Errors    ConfigError with the nearest name, or the advice to calibrate
   std::string find(const std::string& file_or_name) const;
-  /// Says that what look_up() gives is not what ships under this name, but a file of the working
-  /// directory with other contents; nothing where it is, or nothing of the name ships.
+
+ private:
+  /// The text of the note; nothing where what look_up() gives ships, or nothing of the name does.
   std::optional<std::string> note_on(const std::string& file_or_name) const;
 };
 

@@ -18,6 +18,7 @@
 #include <valijson/validator.hpp>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/terminal/plain_text.hpp"
 #include "experiments/config/meanings.hpp"
 #include "experiments/config/plugins.hpp"
@@ -286,6 +287,11 @@ Json parse_json(const std::string& text, const std::string& origin) {
                                       comment ? "; JSON has no comments" : ""));
   } catch (const Json::out_of_range& error) {  // a number that no double can represent
     const std::string what = error.what();
+    try {
+      const JsonReader tells_byte_and_key(text, origin);
+    } catch (const DataError& found) {
+      throw ConfigError("", found.what());
+    }
     throw ConfigError("", fmt::format("{}: {}", origin, what.substr(what.find("] ") + 2)));
   }
 }

@@ -175,6 +175,7 @@ Outcome execute_on_threads(const Body& body, const ExecuteOptions& options,
     options.require_memory(bytes);
   }
 
+  prepare_kernels(options);
   Outcome outcome;
   outcome.kernels = describe_kernels(options, gpus.front());
   outcome.ranks.resize(static_cast<std::size_t>(body.ranks()));

@@ -111,6 +111,7 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& 
   require_memory(world, recorded, options);
 
   const auto gpu = gpu_of(world, options);
+  prepare_kernels(options);
   const auto device = open_device(options, gpu);
   const auto own = communicator_for(*device, world, communicator, options);
 

@@ -25,6 +25,10 @@ std::optional<cuda::GpuChoice> gpu_of_rank(const ExecuteOptions& options, int pl
   return std::nullopt;
 }
 
+void prepare_kernels(const ExecuteOptions& options) {
+  if (options.kernels == "cpu") make_cpu_kernels();
+}
+
 std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
                                         const std::optional<cuda::GpuChoice>& gpu) {
   const auto origin = std::chrono::steady_clock::now();

@@ -16,6 +16,11 @@ namespace orrery {
 /// Errors    NotBuilt · Error: no driver, no GPU · ConfigError: unknown kernels
 std::optional<cuda::GpuChoice> gpu_of_rank(const ExecuteOptions& options, int place, int ranks);
 
+/// Takes once what kernels of this process share, and must be called before its ranks compute.
+///
+/// Errors    those of make_cpu_kernels()
+void prepare_kernels(const ExecuteOptions& options);
+
 /// Errors    Error: the GPU has no room
 std::unique_ptr<RankDevice> open_device(const ExecuteOptions& options,
                                         const std::optional<cuda::GpuChoice>& gpu);

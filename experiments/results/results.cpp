@@ -205,7 +205,11 @@ bool leave_failure(const fs::path& folder, const nlohmann::ordered_json& failure
     const auto age = [&] { return fs::file_time_type::clock::now() - fs::last_write_time(file); };
     if (fs::exists(file) && age() < std::chrono::duration<double>(since_seconds)) return false;
     append_to_file(folder / kLock, "", false);
-    write_file(file, failure.dump(2) + "\n");
+    const std::string text = failure.dump(2) + "\n";
+    fs::remove(file, error);  // of an earlier start
+    // A process whose mpirun is gone may have some milliseconds left: too few to flush a file.
+    if (const auto first = put_first(file, text)) return *first;
+    write_file(file, text);
   } catch (const std::exception&) {
     // Only the message on standard error remains.
   }

@@ -129,7 +129,6 @@ Json compared(const FinishedRun& run, const std::string& cluster, const Json& si
 void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool>* stop) {
   const Job alone;
   Runner runner({.quiet = true, .stop = stop}, alone);
-  std::set<std::string> told_files;  // of all runs
   for (FinishedRun& run : runs) {
     const auto& clusters = run.experiment.simulate_on;
     if (clusters.empty() || !run.experiment.trains() || run.result.contains("out_of_memory"))
@@ -142,9 +141,6 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool
           continue;
         }
       if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
-      if (const auto note = kClusterFiles.note_on(cluster);
-          note && !quiet && told_files.insert(*note).second)
-        tell("  note: {}\n", *note);
       told[cluster] = simulate_if_possible(run, cluster, runner);
     }
     run.result["simulated_on"] = std::move(told);

@@ -5,19 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <set>
 #include <tuple>
 
 #include "core/base/available_memory.hpp"
 #include "core/base/error.hpp"
-#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
-#include "experiments/config/shipped.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
@@ -47,23 +44,6 @@ std::string directed_note(const PreparedExperiment& prepared) {
       data.generated ? "" : "; dataset.symmetric=true adds the reverse of every edge");
 }
 
-/// Remarks on files of the working directory that have names of shipped ones.
-std::vector<std::string> notes_on_files(const Experiment& experiment) {
-  if (!experiment.cluster) return {};
-  std::vector<std::string> notes;
-  if (auto note = kClusterFiles.note_on(experiment.resolved["cluster"]["file"]))
-    notes.push_back(std::move(*note));
-  if (experiment.backend != "sim") return notes;
-  const Cluster& cluster = *experiment.cluster;
-  const std::string& own = experiment.simulation.profile;
-  std::set<std::string> profiles{cluster.host.profile};
-  for (const int device : experiment.devices)
-    profiles.insert(own.empty() ? cluster.devices[at(device)].profile : own);
-  for (const std::string& profile : profiles)
-    if (auto note = kDeviceFiles.note_on(profile)) notes.push_back(std::move(*note));
-  return notes;
-}
-
 /// Remarks on graph, cut and machine for readers of times and accuracies.
 std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
@@ -79,7 +59,6 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
                                 prepared.problem->partition.parts));
   for (std::string& note : prepared.strategy->notes()) notes.push_back(std::move(note));
   const Experiment& experiment = prepared.experiment;
-  for (std::string& note : notes_on_files(experiment)) notes.push_back(std::move(note));
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
     notes.push_back(

@@ -2,6 +2,12 @@
 // 1, 2 and 3 threads, which must not change a bit; and what is of this backend alone.
 #include "backends/cpu/cpu.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
 #include "backends/cpu/isa.hpp"
 #include "backends/reference/reference.hpp"
 #include "tests/backends/kernel_cases/backend.hpp"
@@ -97,6 +103,35 @@ TEST(CpuStreaming, SparseProductWithAHugeOutputEqualsReference) {
   got.run(*make_cpu_kernels(), script(got));
 
   expect_same_bits(got, expected);
+}
+
+/// Ends this process after it made kernels with so many more bytes of address space: 0, or 1 with
+/// the error's text.
+[[noreturn]] void make_kernels_within(std::int64_t more_bytes) {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto limit = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + more_bytes);
+  const rlimit space{limit, limit};
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &space), 0);
+  try {
+    make_cpu_kernels();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+TEST(CpuProducts, ALimitThatLeavesNoRoomForGeneratedCodeIsToldBeforeItIsWritten) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more address space than any limit grants";
+#endif
+  if (!cpu_kernels_description().ends_with(", oneDNN)")) GTEST_SKIP() << "generates no code";
+  using ::testing::ExitedWithCode;
+
+  EXPECT_EXIT(make_kernels_within(8 << 20), ExitedWithCode(1),
+              "oneDNN needs 32.0 MiB of address space .* ulimit -v grants");
+  EXPECT_EXIT(make_kernels_within(64 << 20), ExitedWithCode(0), "");
 }
 
 TEST(CpuDescription, NamesInstructionSetAndDenseLibrary) {

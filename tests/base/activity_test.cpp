@@ -125,6 +125,21 @@ TEST_F(ActivityOnTerminal, IsALineNowAndThenWhereNothingIsDrawnOver) {
   EXPECT_EQ(text.find('\r'), std::string::npos) << text;
 }
 
+TEST_F(ActivityOnTerminal, NotesAreToldOnceAndToNobodyWhoWantsNone) {
+  {
+    const OnTerminal terminal(80);
+    tell_note("one");
+    tell_note("two");
+    tell_note("one");
+
+    EXPECT_EQ(terminal.read(), "note: one\r\nnote: two\r\n");
+  }
+  ::testing::internal::CaptureStderr();
+  tell_note("three");  // activities are not told now
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(ActivityOnTerminal, IsPlainOnADumbTerminal) {
   const OnTerminal terminal(80, "dumb");
   {

@@ -1,11 +1,15 @@
 #include "core/base/removed_if_interrupted.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include "core/terminal/message.hpp"
 
 namespace orrery {
 namespace {
@@ -51,6 +55,27 @@ TEST(RemovedIfInterrupted, LeavesAFolderThatHoldsSomethingElse) {
   EXPECT_FALSE(fs::exists(root / "half"));
   EXPECT_TRUE(fs::exists(root / "other"));
   fs::remove_all(root);
+}
+
+/// Takes all memory, then asks for the registry for the first time in this process.
+[[noreturn]] void register_without_memory() {
+  ::alarm(20);  // it would wait for itself
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_AS, &none);
+  for (std::size_t bytes = std::size_t{1} << 20U; bytes >= 16; bytes -= bytes > 4096 ? 4096 : 16)
+    while (std::malloc(bytes) != nullptr) {
+    }
+  end_when_memory_ends(remove_unfinished_if_free);
+  { const auto lock = RemovedIfInterrupted::finishing(); }
+  ::_exit(0);
+}
+
+TEST(RemovedIfInterrupted, NeedsNoMemoryToBeAsked) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end a process without memory themselves";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, from its start on
+  EXPECT_EXIT(register_without_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class Subject:
         self.look(place, out, whole)
         was_done = process.returncode == 0
         done = subprocess.run([*command.front, *words, *self.again], capture_output=True, text=True,
-                              timeout=small.SECONDS, check=False, env=place.environment)
+                              timeout=command.seconds, check=False, env=place.environment)
         if done.returncode != 0:  # only if the killed start had put everything in place
             assert "already" in done.stderr or "of that name" in done.stderr or \
                 "exists already" in done.stderr, done.stderr
@@ -349,8 +349,9 @@ def subjects():
 
 
 def chosen_by(names):
-    """All subjects, or those with these names; "mpi" names all jobs."""
-    chosen = []
+    """All subjects, or those with these names; "mpi" names all jobs. Those that take minutes must be
+    named."""
+    chosen = [Output(c) for c in outputs.slow_commands() if c.name in (names or ())]
     for subject in subjects() + written_outputs():
         if isinstance(subject, list):
             jobs = [j for j in subject if names is None or "mpi" in names or j.name in names]

@@ -64,6 +64,8 @@ class Command:
     """A command with arguments in which IN and OUT stand for folders. `front` is the program with what
     starts it, `meant` the name of the process whose calls fail."""
 
+    seconds = SECONDS
+
     def __init__(self, name, *words, front=(PROGRAM,), meant="orrery", environment=None):
         self.name, self.words, self.front, self.meant = name, words, front, meant
         self.environment = environment or {}
@@ -286,7 +288,7 @@ class Place:
                                 text=True, start_new_session=True,
                                 env={**os.environ, **command.environment, **environment})
         try:
-            done.said, done.errors = done.communicate(timeout=SECONDS)
+            done.said, done.errors = done.communicate(timeout=command.seconds)
         except subprocess.TimeoutExpired:
             os.killpg(done.pid, signal.SIGKILL)
             done.communicate()

@@ -215,7 +215,6 @@ class Limits(Surroundings):
         return super().start(named(name), preexec_fn=before, **surroundings)
 
     def test_on_the_address_space_are_told(self):
-        # Not of runs: oneDNN does not look at whether it got what it asks for.
         told, out = 0, self.place.folder / "large"
         for kilobytes in (55_000, 62_000, 70_000):
             with self.subTest(kilobytes=kilobytes):
@@ -231,6 +230,18 @@ class Limits(Surroundings):
                     self.assertIn("orrery: error: the system grants no more", done.stderr)
                     told += 1
         self.assertGreater(told, 0, "one of the limits must have been met")
+
+    def test_on_the_address_space_of_a_run_are_told(self):
+        # Wherever memory ends: within oneDNN, too, which does not look at whether it got some for its code.
+        outcomes = []
+        for kilobytes in range(220_000, 520_000, 20_000):
+            limit = 1024 * kilobytes
+            with self.subTest(kilobytes=kilobytes):
+                done = self.start("run",
+                                  lambda n=limit: resource.setrlimit(resource.RLIMIT_AS, (n, n)))
+                if done.returncode != NOT_LOADED:
+                    outcomes.append(self.require_whole_or_told(named("run"), done))
+        self.assertIn("error", outcomes)
 
     def test_on_open_files_are_told(self):
         done = self.start("run", lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4)))

@@ -54,7 +54,10 @@ TEST(Limits, NumbersBeyondTheirTypeAreRefused) {
 TEST(Limits, WhatIsNoFiniteNumberIsRefused) {
   EXPECT_TRUE(says(problem({"train.learning_rate=NaN"}), "train.learning_rate: found \"NaN\""));
   EXPECT_TRUE(says(problem({"train.learning_rate=1e999"}), "train.learning_rate: found"));
-  EXPECT_TRUE(says(problem({}, R"({"seed": 1e999})"), "number overflow"));
+  const std::string wanted = ": expected a number of 64 bits (up to 1.8e308), found ";
+  EXPECT_EQ(problem({}, R"({"seed": 1e999})"), "test.json:byte 10, key seed" + wanted + "1e999");
+  EXPECT_EQ(problem({}, "{\"name\": \"1e999\",\n \"train\": {\"learning_rate\": -1e999}}"),
+            "test.json:byte 47, key train/learning_rate" + wanted + "-1e999");
 }
 
 TEST(Limits, SeedsAreWhatEveryJsonReaderHoldsExactly) {

@@ -204,6 +204,23 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
   EXPECT_EQ(resumed["loss"], printed()["loss"]);
 }
 
+/// The second rank never starts MPI, but kills mpirun while the first waits for it there.
+TEST_F(MpiJob, WhoseMpirunDiesWhileRanksStartLeavesWordOfIt) {
+  const std::string file = experiment(5);
+
+  EXPECT_NE(shell(mpirun(1) + ORRERY_MPI + " run " + file + " --quiet --out " +
+                  (folder_ / "a").string() + " : -n 1 sh -c 'sleep 4; kill -9 $PPID'"),
+            0);
+
+  for (int i = 0; i < 100 && !fs::exists(folder_ / "a" / "failure.json"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Json failure = Json::parse(read("a/failure.json"));
+  EXPECT_EQ(failure["operation"], "MPI_Init");
+  EXPECT_EQ(failure["rank"], nullptr);
+  EXPECT_EQ(failure["message"],
+            "mpirun, which started this job, has died while the ranks were starting MPI");
+}
+
 /// Only one rank has too little memory: one message, naming the rank and the tensor.
 TEST_F(MpiJob, WithARankThatFailsSaysSoOnce) {
   const std::string file = experiment(5);

@@ -95,6 +95,29 @@ TEST_F(Told, FilesThatTakeThePlaceOfShippedOnesAreToldSo) {
   EXPECT_NE(read("err").find(of_device), std::string::npos) << read("err");
   ASSERT_EQ(here(simulated + " --quiet"), 0) << read("err");
   EXPECT_EQ(read("err"), "");
+
+  const std::string file = in("e.json").string(), out = " --out " + folder_.string(),
+                    trained = in("trained").string();
+  ASSERT_EQ(here("run " + file +
+                 " --backend threads --set train.checkpoint_every=1 --quiet --out " + trained),
+            0)
+      << read("err");
+  const auto times_told = [&](const std::string& line) {
+    const std::string err = read("err");
+    int times = 0;
+    for (auto at = err.find(line); at != std::string::npos; at = err.find(line, at + 1)) ++times;
+    return times;
+  };
+  for (const auto& [words, reads_device] :
+       {std::pair("plan " + file, false), std::pair("trace " + file + out + "/t", true),
+        std::pair("infer " + file + out + "/i", true),
+        std::pair("advise " + file + " --search strategy.type=full_graph,spmm_1d", true),
+        std::pair("predict " + trained + out + R"(/p --set 'cluster={"file": "dgx-1", "gpus": 1}')",
+                  false)}) {
+    ASSERT_EQ(here(words), 0) << words << ": " << read("err");
+    EXPECT_EQ(times_told(note), 1) << words << ": " << read("err");
+    EXPECT_EQ(times_told(of_device), reads_device ? 1 : 0) << words << ": " << read("err");
+  }
 }
 
 TEST_F(Told, RanksThatShareCoresAreToldSo) {
