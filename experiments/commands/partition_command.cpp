@@ -164,8 +164,7 @@ Measured cut_and_measure(const PartitionSource& source, const Measurement& asked
   report.before = cut.before;
   report.after = cut.after;
   report.training_balance = source.training_balance(cut.partition);
-  if (const auto data = source.in_memory())
-    report.type_balances = type_balances(cut.partition, data->typed.get());
+  report.type_balances = type_balances(cut.partition, source.typed());
   activity.reset();
   activity.emplace(fmt::format("counting what strategies receive over the cut of {}", how.method));
   report.volumes = strategy_volumes(asked.strategies, source.in_memory(), cut.partition);
@@ -246,8 +245,6 @@ int run_partition(const PartitionCommandOptions& options) {
   std::optional<Activity> activity;
   activity.emplace(loading_words(experiment.dataset));
   PartitionSource source = source_of(options, experiment);
-  if (source.leaves_types_out())
-    tell("note: a stream has no types and relations: parts have them without --stream\n");
   const NumberOfParts chosen = choose_parts(options, experiment, source);
   if (chosen.parts > kMostParts)
     throw ConfigError("--parts", fmt::format("expected at most {}, found {}: {}", kMostParts,
@@ -319,8 +316,8 @@ void add_partition_command(CLI::App& app, int& exit_code) {
   command->add_option("--compare", options->compare, "Cut by every method, best first")
       ->check(CLI::IsMember({"all"}));
   command->add_flag("--stream", options->stream,
-                    "Read the edges one after another and keep none, from a data set folder or a "
-                    "text (two vertex numbers from 0 per line)");
+                    "Read the edges one after another and keep none, from a data set folder (with "
+                    "the relations of a typed one) or a text (two vertex numbers from 0 per line)");
   command
       ->add_option(
           "--parts", options->parts,

@@ -30,8 +30,11 @@ class PartitionSource {
   static PartitionSource edges_of(const std::filesystem::path& file);
 
   const std::string& name() const;
-  /// Whether edges are streamed that have types in their data set.
-  bool leaves_types_out() const { return streamed_.typed; }
+  /// The types of vertices; null if there are none. Relations of a stream have no graph.
+  const TypedGraph* typed() const {
+    if (data_) return data_->typed.get();
+    return streamed_.typed ? &*streamed_.typed : nullptr;
+  }
   bool streams() const { return edges_ != nullptr; }
   /// ldg and fennel need vertices with their neighbours, so they first sort streamed edges in files
   /// under TMPDIR (VerticesOnDisk).

@@ -19,6 +19,7 @@
 #include "core/inference/held_rows.hpp"
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/partition/parts/typed_edges.hpp"
 #include "tests/fuzz/disagree.hpp"
 #include "tests/fuzz/folder_input.hpp"
 #include "tests/fuzz/small_set.hpp"
@@ -122,6 +123,18 @@ DatasetOptions options_of(const Files& files) {
   return options;
 }
 
+/// The relations of streamed edges are those of the set that was read whole.
+void read_relations(EdgeStream& edges, const StreamedDataset& streamed, const TypedGraph& whole) {
+  TypedEdges typed(edges, streamed);
+  if (typed.typed().texts() != whole.texts()) disagree("the relations");
+  typed.rewind();
+  for (auto block = typed.next(); !block.empty(); block = typed.next())
+    for (const auto& [source, destination, relation] : block)
+      if (!std::ranges::binary_search(whole.relations[at(relation)].graph->row(destination),
+                                      source))
+        disagree("the relation of an edge");
+}
+
 void read_folder(std::string_view input) {
   const Files files = unpack(input);
   scratch().fill(files);
@@ -143,7 +156,9 @@ void read_folder(std::string_view input) {
     if (!labels.empty() && !std::equal(labels.begin(), labels.end(), whole.labels.values.begin()))
       disagree("labels");
     if (*streamed.split != whole.split) disagree("the split");
-    count_edges(*open_edge_file(streamed.edges));
+    const auto edges = open_edge_file(streamed.edges);
+    count_edges(*edges);
+    if (streamed.typed) read_relations(*edges, streamed, *whole.typed);
     return;
   }
   const Dataset data = load_dataset(options);
@@ -201,6 +216,7 @@ std::vector<std::string> folder_seeds() {
   keep(data, "random_features communities");
   keep(small_typed_set(), "symmetric");
   keep(small_typed_set(), "stream");
+  keep(small_typed_set(), "stream symmetric");
   for (const auto& [edges, words] :
        {std::pair{small_set(), "symmetric"}, std::pair{small_typed_set(), ""}}) {
     EdgeValues<float> weights{{edges.graph, std::vector<float>(at(edges.edges()), 0.5F)}, {}};

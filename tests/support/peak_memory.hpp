@@ -1,6 +1,8 @@
 // The resident memory that this process takes from here on.
 #pragma once
 
+#include <malloc.h>
+
 #include <cstdint>
 #include <fstream>
 #include <optional>
@@ -12,6 +14,7 @@ namespace orrery::testing {
 class PeakMemory {
  public:
   PeakMemory() {
+    ::malloc_trim(0);                               // memory that earlier work freed does not count
     std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
     before_ = status_bytes("VmRSS:");
     start_ = status_bytes("VmHWM:");

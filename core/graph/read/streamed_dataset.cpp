@@ -12,6 +12,7 @@
 #include "core/graph/read/read_features.hpp"
 #include "core/graph/read/readers.hpp"
 #include "core/graph/read/scan.hpp"
+#include "core/graph/read/typed_files.hpp"
 
 namespace orrery {
 namespace {
@@ -154,12 +155,14 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   data.says_undirected = !meta.get("directed", true);
   data.generated = meta.get("generated", false);
   data.notes = notes_on_origin(meta);
-  data.typed = meta.has("vertex_types");
-  if (data.typed)
-    data.notes.emplace_back("types and relations are left out: without --stream parts have them");
+  data.typed = read_types_of(folder, meta, data.vertices);
+  if (data.typed)  // whoever reads the edges knows better, as set_typed_graph() does
+    std::erase_if(data.notes, [](const std::string& note) { return note.starts_with("typed: "); });
+  data.notes_on_origin = data.notes.size();
   data.rows.count = data.vertices;
   data.rows.features = read_features(folder, meta, data.vertices, Mapping::window, data.notes);
   open_labels(data, folder, meta);
+  data.notes_on_reading = data.notes.size();
   choose_features(data.rows.features, data.notes, data.vertices, options);
   open_targets(data, folder, meta, options);
   return data;

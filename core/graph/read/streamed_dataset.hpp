@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,14 @@ struct StreamedDataset {
   /// meta.json says that every edge has its reverse; nobody has checked it.
   bool says_undirected = false;
   bool generated = false;
-  bool typed = false;  ///< the folder has types and relations, which a stream leaves out
+  /// Types and relations without edges, as the folder names them: edge_relations.npy beside the
+  /// edges has the relation of each. Nothing if it has none.
+  std::optional<TypedGraph> typed;
   VertexRows rows;
   std::shared_ptr<const std::vector<Split>> split;  ///< empty if there is none
   std::vector<std::string> notes;
+  /// How many of the notes are on the origin of the data, and how many on that and the reading.
+  std::size_t notes_on_origin = 0, notes_on_reading = 0;
 };
 
 /// Opens a data set folder and applies the options, as load_dataset does.

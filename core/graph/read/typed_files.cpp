@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFile = "edge_relations.npy";
 constexpr std::int64_t kRelationsOfFew = 8;  ///< as many as any graph of plausible size may have
 
 void require_name(const MetaFile& meta, const std::string& key, const std::string& name) {
@@ -96,41 +95,16 @@ struct Ends {
 };
 
 /// The edges of each relation, which lie between vertices of its types.
-std::vector<Ends> read_edges(const fs::path& folder, const MetaFile& meta, const TypedGraph& typed,
-                             std::int64_t vertices) {
-  const NpyArray edges(folder / "edges.npy"), kinds(folder / kFile);
+std::vector<Ends> read_edges(const fs::path& folder, const MetaFile& meta,
+                             const TypedGraph& typed) {
+  const NpyArray edges(folder / "edges.npy"), kinds(folder / kEdgeRelations);
   const auto ends = edges.values<std::int32_t>({2, meta.count("num_edges", -1)});
   const std::size_t count = ends.size() / 2;
   const auto of_edge = kinds.values<std::int32_t>({static_cast<std::int64_t>(count)});
-  std::map<std::string, const VertexType*> types;
-  for (const VertexType& type : typed.types) types[type.name] = &type;
-  struct BothTypes {
-    const VertexType *source, *destination;
-  };
-  std::vector<BothTypes> expected;  // by relation
-  for (const Relation& relation : typed.relations)
-    expected.push_back({types.at(relation.source), types.at(relation.destination)});
+  const RelationCheck check(typed, folder / "edges.npy");
   std::vector<Ends> of_relation(typed.relations.size());
   for (std::size_t e = 0; e < count; ++e) {
-    if (of_edge[e] < 0 || at(of_edge[e]) >= of_relation.size())
-      throw DataError(kinds.path(), fmt::format("element {}", e),
-                      fmt::format("expected a relation from 0 to {}, found {}",
-                                  of_relation.size() - 1, of_edge[e]));
-    const auto require = [&](std::size_t row, const VertexType& type) {
-      const Vertex v = ends[row * count + e];
-      if (type.has(v)) return;
-      const std::string place = fmt::format("element [{}, {}]", row, e);
-      if (v < 0 || v >= vertices)
-        throw DataError(edges.path(), place,
-                        fmt::format("expected a vertex from 0 to {}, found {}", vertices - 1, v));
-      throw DataError(
-          edges.path(), place,
-          fmt::format("expected a vertex of type {} ({} to {}), as relation {} has it, found {}",
-                      type.name, type.first, type.first + type.count - 1,
-                      typed.relations[at(of_edge[e])].text(), v));
-    };
-    require(0, *expected[at(of_edge[e])].source);
-    require(1, *expected[at(of_edge[e])].destination);
+    check.require(static_cast<std::int64_t>(e), {ends[e], ends[count + e]}, of_edge[e]);
     of_relation[at(of_edge[e])].source.push_back(ends[e]);
     of_relation[at(of_edge[e])].destination.push_back(ends[count + e]);
   }
@@ -152,17 +126,50 @@ std::optional<TypedGraph> read_types(const MetaFile& meta, std::int64_t vertices
   return typed;
 }
 
+std::optional<TypedGraph> read_types_of(const fs::path& folder, const MetaFile& meta,
+                                        std::int64_t vertices) {
+  std::optional<TypedGraph> typed = read_types(meta, vertices);
+  if (!typed && fs::exists(folder / kEdgeRelations))
+    meta.fail("vertex_types", fmt::format("expected the types that {} goes with, found none{}",
+                                          kEdgeRelations, meta.misspelt("vertex_types")));
+  return typed;
+}
+
+RelationCheck::RelationCheck(const TypedGraph& typed, const fs::path& edges)
+    : vertices_(typed.types.back().first + typed.types.back().count),
+      edges_file_(edges.string()),
+      relations_file_((edges.parent_path() / kEdgeRelations).string()) {
+  std::map<std::string, const VertexType*> types;
+  for (const VertexType& type : typed.types) types[type.name] = &type;
+  for (const Relation& relation : typed.relations)
+    relations_.push_back(
+        {*types.at(relation.source), *types.at(relation.destination), relation.text()});
+}
+
+void RelationCheck::refuse(std::int64_t e, std::int32_t relation) const {
+  throw DataError(
+      relations_file_, fmt::format("element {}", e),
+      fmt::format("expected a relation from 0 to {}, found {}", relations_.size() - 1, relation));
+}
+
+void RelationCheck::refuse(std::int64_t e, int row, Vertex found, const VertexType& type,
+                           const std::string& relation) const {
+  const std::string place = fmt::format("element [{}, {}]", row, e);
+  if (found < 0 || found >= vertices_)
+    throw DataError(edges_file_, place,
+                    fmt::format("expected a vertex from 0 to {}, found {}", vertices_ - 1, found));
+  throw DataError(
+      edges_file_, place,
+      fmt::format("expected a vertex of type {} ({} to {}), as relation {} has it, found {}",
+                  type.name, type.first, type.first + type.count - 1, relation, found));
+}
+
 std::optional<TypedGraph> read_typed_graph(const fs::path& folder, const MetaFile& meta,
                                            std::int64_t vertices, std::int64_t& merged) {
-  std::optional<TypedGraph> typed = read_types(meta, vertices);
-  if (!typed) {
-    if (fs::exists(folder / kFile))
-      meta.fail("vertex_types", fmt::format("expected the types that {} goes with, found none{}",
-                                            kFile, meta.misspelt("vertex_types")));
-    return std::nullopt;
-  }
+  std::optional<TypedGraph> typed = read_types_of(folder, meta, vertices);
+  if (!typed) return std::nullopt;
   require_plausible(folder, meta, typed->relations.size(), vertices);
-  auto edges = read_edges(folder, meta, *typed, vertices);
+  auto edges = read_edges(folder, meta, *typed);
   for (std::size_t r = 0; r < edges.size(); ++r) {
     auto graph =
         std::make_shared<const Csr>(build_csr(vertices, edges[r].source, edges[r].destination));
@@ -185,7 +192,7 @@ void write_typed_edges(const TypedGraph& typed, const fs::path& folder) {
     }
   for (const Csr& graph : by_source) edges.append<Vertex>(graph.columns);
   edges.close();
-  auto kinds = NpyWriter::create<std::int32_t>(folder / kFile, {typed.edges()});
+  auto kinds = NpyWriter::create<std::int32_t>(folder / kEdgeRelations, {typed.edges()});
   for (std::size_t r = 0; r < by_source.size(); ++r) {
     row.assign(by_source[r].columns.size(), static_cast<std::int32_t>(r));
     kinds.append<std::int32_t>(row);

@@ -42,9 +42,28 @@ class NeighbourhoodFinder {
   int distance(std::int64_t local) const;
   /// Calls visit(local source, local destination) for the part's edges, always in the same order.
   template <class Visit>
-  void for_each_edge(const Visit& visit);
+  void for_each_edge(const Visit& visit) {
+    for_each_entry([&](Vertex v) { return rows_.in(v); }, [&](Vertex v) { return rows_.out(v); },
+                   [&](Vertex, Vertex source, Vertex destination) { visit(source, destination); });
+  }
+  /// Calls visit(relation, local source, local destination) for them in that order, once for each
+  /// relation that has the edge.
+  ///
+  /// Requires  the graph's edges have relations
+  template <class Visit>
+  void for_each_typed_edge(const Visit& visit) {
+    for_each_entry([&](Vertex v) { return rows_.in_by_relation(v); },
+                   [&](Vertex v) { return rows_.out_by_relation(v); },
+                   [&](const TypedNeighbour& neighbour, Vertex source, Vertex destination) {
+                     visit(neighbour.relation, source, destination);
+                   });
+  }
 
  private:
+  /// Calls visit(neighbour, local source, local destination) for the part's edges among the
+  /// neighbours in(v) and out(v) of its vertices.
+  template <class In, class Out, class Visit>
+  void for_each_entry(const In& in, const Out& out, const Visit& visit);
   template <class Wanted>
   void add_neighbours(std::span<const Vertex> neighbours, const Wanted& wanted);
   void number_found();
@@ -64,19 +83,20 @@ class NeighbourhoodFinder {
   std::vector<Vertex> local_;
 };
 
-template <class Visit>
-void NeighbourhoodFinder::for_each_edge(const Visit& visit) {
+template <class In, class Out, class Visit>
+void NeighbourhoodFinder::for_each_entry(const In& in, const Out& out, const Visit& visit) {
   const auto inside = static_cast<Vertex>(hops_ == 0 ? owned() : first_[at(hops_)]);
   for (Vertex v = 0; v < inside; ++v) {
     const Vertex vertex = vertices_[at(v)];
     const auto held = [&](Vertex u) {
       return local_[at(u)] >= 0 && (hops_ > 0 || local_[at(u)] < inside || drawn(vertex, u));
     };
-    for (const Vertex u : rows_.in(vertex))
-      if (held(u)) visit(local_[at(u)], v);
+    for (const auto& neighbour : in(vertex))
+      if (const Vertex u = vertex_of(neighbour); held(u)) visit(neighbour, local_[at(u)], v);
     if (hops_ == 0 && !one_sided_) continue;
-    for (const Vertex u : rows_.out(vertex))  // those inside have listed theirs
-      if (local_[at(u)] >= inside && held(u)) visit(v, local_[at(u)]);
+    for (const auto& neighbour : out(vertex))  // those inside have listed theirs
+      if (const Vertex u = vertex_of(neighbour); local_[at(u)] >= inside && held(u))
+        visit(neighbour, v, local_[at(u)]);
   }
 }
 

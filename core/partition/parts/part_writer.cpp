@@ -102,7 +102,7 @@ PartSummary PartWriter::write(int part, const fs::path& folder, const std::strin
   vertices_.find(part);
   const auto held = std::ssize(vertices_.vertices());
   const std::int64_t edges = write_edges(folder);
-  if (typed_ != nullptr) write_relations(folder);
+  if (graph_.typed()) write_relations(folder);
   write_places(folder);
   const Json feature_storage = write_vertex_rows(rows_of_part(rows_, vertices_), folder);
   Json meta{{"schema_version", kPartVersion},
@@ -151,19 +151,12 @@ std::int64_t PartWriter::write_edges(const fs::path& folder) {
 
 /// An edge comes once for each relation that has it.
 void PartWriter::write_relations(const fs::path& folder) {
-  const auto for_each = [&](const auto& visit) {
-    vertices_.for_each_edge([&](Vertex source, Vertex destination) {
-      const Vertex u = vertices_.vertices()[at(source)], v = vertices_.vertices()[at(destination)];
-      for (std::size_t r = 0; r < typed_->relations.size(); ++r)
-        if (std::ranges::binary_search(typed_->relations[r].graph->row(v), u))
-          visit({static_cast<std::int32_t>(r), source, destination});
-    });
-  };
-  using Column = std::array<std::int32_t, 3>;
   std::int64_t count = 0;
-  for_each([&](const Column&) { ++count; });
+  vertices_.for_each_typed_edge([&](std::int32_t, Vertex, Vertex) { ++count; });
   ColumnWriter<3> out(folder / "relations.npy", count);
-  for_each([&](const Column& column) { out.add(column); });
+  vertices_.for_each_typed_edge([&](std::int32_t relation, Vertex source, Vertex destination) {
+    out.add({relation, source, destination});
+  });
   out.close();
 }
 

@@ -22,14 +22,9 @@ struct PartSummary {
 /// Cost      as NeighbourhoodFinder; feature rows some megabytes at a time
 class PartWriter {
  public:
-  /// `typed`: the relations of the graph's edges; null: they have none.
-  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
-             const TypedGraph* typed, int hops, std::optional<std::uint64_t> one_sided)
-      : graph_(graph),
-        order_(order),
-        rows_(rows),
-        typed_(typed),
-        vertices_(graph, order, hops, one_sided) {}
+  PartWriter(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows, int hops,
+             std::optional<std::uint64_t> one_sided)
+      : graph_(graph), order_(order), rows_(rows), vertices_(graph, order, hops, one_sided) {}
 
   /// Into an existing, empty folder.
   ///
@@ -46,7 +41,6 @@ class PartWriter {
   GraphRows& graph_;
   const OwnerOrder& order_;
   const VertexRows& rows_;
-  const TypedGraph* typed_;
   NeighbourhoodFinder vertices_;
 };
 

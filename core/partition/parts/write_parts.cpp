@@ -1,6 +1,7 @@
 #include "core/partition/parts/write_parts.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "core/partition/parts/part_writer.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/rows_on_disk.hpp"
+#include "core/partition/parts/typed_rows_on_disk.hpp"
 
 namespace orrery {
 namespace {
@@ -20,13 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Writes all parts and meta.json into an existing folder.
+/// Writes all parts and meta.json into an existing folder. `typed`: what the graph's relations are;
+/// null: it has none.
 void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows,
                const TypedGraph* typed, const DataFacts& facts, const PartsOptions& options,
                const fs::path& folder) {
   Json sizes = Json::array(), replicas = Json::array(), training = Json::array(),
        checksums = Json::array();
-  PartWriter writer(graph, order, rows, typed, options.hops, options.one_sided);
+  PartWriter writer(graph, order, rows, options.hops, options.one_sided);
   for (int part = 0; part < order.parts(); ++part) {
     fs::create_directory(part_folder(folder, part));
     const PartSummary written = writer.write(
@@ -64,7 +67,8 @@ void write_all(GraphRows& graph, const OwnerOrder& order, const VertexRows& rows
   write_file(folder / "meta.json", meta.dump(1) + "\n");
 }
 
-DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
+/// The facts without those notes that say how the graph was made.
+DataFacts facts_of(const StreamedDataset& data, const GraphRows& graph) {
   DataFacts facts;
   facts.name = data.name;
   facts.vertices = graph.vertices();
@@ -80,9 +84,46 @@ DataFacts facts_of(const StreamedDataset& data, const RowsOnDisk& graph) {
   if (data.split)
     facts.training_vertices = std::count(data.split->begin(), data.split->end(), Split::train);
   facts.notes = data.notes;
+  return facts;
+}
+
+std::string words_on_merged(std::int64_t edges) {
+  return fmt::format("{} duplicate edges merged", edges);
+}
+
+/// The facts of a graph without relations.
+DataFacts facts_of_rows(const StreamedDataset& data, const RowsOnDisk& graph) {
+  DataFacts facts = facts_of(data, graph);
   if (data.mirrored) facts.notes.emplace_back("symmetrised: the reverse of every edge was added");
-  if (graph.merged() > 0)
-    facts.notes.push_back(fmt::format("{} duplicate edges merged", graph.merged()));
+  if (graph.merged() > 0) facts.notes.push_back(words_on_merged(graph.merged()));
+  return facts;
+}
+
+/// The words of words_of(), where the relations have no graph.
+std::string words_of(const TypedGraph& typed, const std::vector<std::int64_t>& edges_of) {
+  std::vector<std::string> types, relations;
+  for (const VertexType& type : typed.types)
+    types.push_back(fmt::format("{} {}", type.name, type.count));
+  for (std::size_t r = 0; r < edges_of.size(); ++r)
+    relations.push_back(fmt::format("{} {}", typed.relations[r].text(), edges_of[r]));
+  return fmt::format("typed: {} vertex types ({}), {} relations ({})", types.size(),
+                     fmt::join(types, ", "), relations.size(), fmt::join(relations, ", "));
+}
+
+/// The facts of a graph with relations; its notes stand where load_dataset() puts them.
+DataFacts facts_of_typed(const StreamedDataset& data, const TypedRowsOnDisk& graph,
+                         const TypedGraph& typed) {
+  DataFacts facts = facts_of(data, graph);
+  const auto insert = [&](std::size_t place, const std::string& note) {
+    facts.notes.insert(facts.notes.begin() + static_cast<std::ptrdiff_t>(place), note);
+  };
+  if (data.mirrored)
+    insert(data.notes_on_reading, fmt::format("symmetrised: {} directed edges became {}",
+                                              graph.stored_edges(), graph.edges()));
+  const std::string types = words_of(typed, graph.edges_of_relations());
+  if (data.mirrored) insert(data.notes_on_reading, types);
+  if (graph.merged() > 0) insert(data.notes_on_origin, words_on_merged(graph.merged()));
+  if (!data.mirrored) insert(data.notes_on_origin, types);
   return facts;
 }
 
@@ -116,7 +157,7 @@ void write_parts(const Dataset& data, const Partition& partition, const PartsOpt
   require_place_for_parts(folder, options.force);
   FolderInProgress progress(folder, options.force, not_only_parts);
   const OwnerOrder order(partition);
-  RowsInMemory graph(*data.graph, data.symmetric);
+  RowsInMemory graph(*data.graph, data.symmetric, data.typed.get());
   write_all(graph, order, rows_of(data), data.typed.get(), facts_of(data), options,
             progress.path());
   progress.commit();
@@ -134,8 +175,17 @@ void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition
   fs::create_directory(scratch);
   {
     const OwnerOrder order(partition);
-    RowsOnDisk graph(edges, data.mirrored, order, scratch);
-    write_all(graph, order, data.rows, nullptr, facts_of(data, graph), options, progress.path());
+    if (data.typed) {
+      TypedEdges typed_edges(edges, data);
+      const TypedGraph& typed = typed_edges.typed();
+      TypedRowsOnDisk graph(typed_edges, order, scratch);
+      write_all(graph, order, data.rows, &typed, facts_of_typed(data, graph, typed), options,
+                progress.path());
+    } else {
+      RowsOnDisk graph(edges, data.mirrored, order, scratch);
+      write_all(graph, order, data.rows, nullptr, facts_of_rows(data, graph), options,
+                progress.path());
+    }
   }
   fs::remove_all(scratch);
   progress.commit();

@@ -35,13 +35,15 @@ void write_parts(const Dataset& data, const Partition& partition, const PartsOpt
                  const std::filesystem::path& folder);
 
 /// The same for a data set on disk whose edges come as a stream; the same bytes. `data` has the
-/// name and what is known of the vertices.
+/// name and what is known of the vertices. If it has types, the relation of each edge is read from
+/// edge_relations.npy.
 ///
-/// Cost      two passes over the edges (four if the graph is directed); then each part reads
-///           three times the rows of its vertices less than k hops away, whose edges it writes. In
-///           memory at most 34 bytes per vertex, the partition included, and some 100 MB. On disk,
-///           beside `folder`, up to 12 bytes per directed edge (16 of a directed graph) until it is
-///           done
+/// Cost      two passes over the edges (four if the graph is directed or typed); then each part
+///           reads three times the rows of its vertices less than k hops away, whose edges it
+///           writes, five times if they have relations. In memory at most 34 bytes per vertex (38
+///           of a typed graph), the partition included, and some 100 MB. On disk, beside `folder`,
+///           up to 12 bytes per directed edge (16 of a directed graph, 28 for each relation of an
+///           edge) until it is done
 /// Errors    also those of the stream and of the data set's files
 void write_parts(EdgeStream& edges, const StreamedDataset& data, const Partition& partition,
                  const PartsOptions& options, const std::filesystem::path& folder);

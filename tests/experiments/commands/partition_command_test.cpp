@@ -258,6 +258,55 @@ TEST_F(PartitionCommand, StreamedPartsTrainToTheLossOfTheWhole) {
       std::string::npos);
 }
 
+/// RGCN and RGAT on streamed parts of a typed data set, which have its relations, and on the whole.
+TEST_F(PartitionCommand, StreamedPartsOfATypedGraphTrainToTheLossOfTheWhole) {
+  ASSERT_EQ(
+      orrery("generate typed-communities --vertices 600 --edges 5000 --features 12 --classes 4 "
+             "--out " +
+                 path("set"),
+             "dataset")
+          .exit_code,
+      0);
+  const auto loss = [&](const std::string& model, const std::string& dataset) {
+    std::ofstream(folder_ / "one.json")
+        << R"({"name": "one", "model": {"type": ")" << model << R"(", "hidden": 8}, "strategy": )"
+        << R"({"type": "full_graph"}, "train": {"epochs": 5}, "cluster": {"ranks": 3}, "dataset": )"
+        << dataset << "}";
+    return orrery(path("one.json") + " --json --out " + path("result") + " --force", "run");
+  };
+  for (const std::string symmetric : {"false", "true"}) {
+    const Outcome cut =
+        orrery(path("set") + " --stream --method hash --parts 3 --json --force --out " +
+               path("parts") + " --set dataset.symmetric=" + symmetric);
+    ASSERT_EQ(cut.exit_code, 0) << cut.text;
+    EXPECT_EQ(cut.text.find("note:"), std::string::npos) << cut.text;
+    EXPECT_EQ(cut.last_line()["type_balances"].size(), 3U);
+    for (const std::string model : {"rgcn", "rgat"}) {
+      const Outcome whole =
+          loss(model, "{\"path\": \"" + path("set") + "\", \"symmetric\": " + symmetric + "}");
+      ASSERT_EQ(whole.exit_code, 0) << whole.text;
+      const Outcome parts = loss(model, "{\"parts\": \"" + path("parts") + "\"}");
+      ASSERT_EQ(parts.exit_code, 0) << parts.text;
+
+      EXPECT_NEAR(parts.last_line()["loss"].get<double>(), whole.last_line()["loss"].get<double>(),
+                  1e-5)
+          << model;
+    }
+  }
+
+  Json untyped;
+  std::ifstream(folder_ / "set" / "meta.json") >> untyped;
+  for (const char* key : {"vertex_types", "vertex_type_counts", "relations"}) untyped.erase(key);
+  std::ofstream(folder_ / "set" / "meta.json") << untyped;
+  fs::remove(folder_ / "set" / "edge_relations.npy");
+  const Outcome cut =
+      orrery(path("set") + " --stream --method hash --parts 3 --force --out " + path("parts"));
+  ASSERT_EQ(cut.exit_code, 0) << cut.text;
+  EXPECT_NE(loss("rgcn", "{\"parts\": \"" + path("parts") + "\"}")
+                .text.find("error: dataset.parts: have edges without"),
+            std::string::npos);
+}
+
 TEST_F(PartitionCommand, KeysThatARunCannotHonourAreRefused) {
   std::ofstream(folder_ / "one.json")
       << R"({"name": "one", "model": {"type": "gcn"}, "strategy": {"type": "full_graph"},

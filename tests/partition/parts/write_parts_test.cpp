@@ -23,6 +23,7 @@
 #include "core/partition/edges/edge_file.hpp"
 #include "core/partition/neighbourhood.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
+#include "tests/partition/folder_contents.hpp"
 #include "tests/partition/graphs.hpp"
 #include "tests/support/peak_memory.hpp"
 
@@ -30,28 +31,6 @@ namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string bytes_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Everything in a folder, by its path inside.
-std::map<std::string, std::string> contents(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) files[fs::relative(entry.path(), folder)] = bytes_of(entry.path());
-  return files;
-}
-
-Partition parts_of(std::int64_t vertices, int parts) {
-  Partition partition{parts, {}};
-  for (std::int64_t v = 0; v < vertices; ++v)
-    partition.owner.push_back(static_cast<std::int32_t>(
-        random_bits(9, Purpose::partition, static_cast<std::uint32_t>(v))[0] %
-        static_cast<std::uint32_t>(parts)));
-  return partition;
-}
 
 class WriteParts : public ::testing::Test {
  protected:
