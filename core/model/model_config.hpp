@@ -93,10 +93,19 @@ struct ModelConfig {
   /// the data, not of the file: whoever makes a problem sets them.
   std::vector<std::string> relations{}, types{};
 
+  /// Columns of x·P_t, of a weight matrix P_t for each type t, that the first layer gets in the place of
+  /// the features x of vertices of that type; 0: it gets the features.
+  std::int64_t projection = 0;
+
   // rgcn
   int bases = 0;   ///< the weights of relations are sums of this many matrices; 0: of their own
   int blocks = 0;  ///< the weights of relations have this many blocks on the diagonal; 0: are whole
 };
+
+/// Columns of the rows that the first layer works on.
+constexpr std::int64_t input_width(const ModelConfig& model, std::int64_t features) {
+  return model.projection > 0 ? model.projection : features;
+}
 
 /// The largest number of heads of its layers.
 constexpr int most_heads(const ModelConfig& model) {

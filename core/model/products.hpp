@@ -126,10 +126,11 @@ class Products {
   struct Rows {
     std::int64_t first = 0, count = 0;
   };
-  /// The rows of layer `layer` whose vertices have a type, in runs.
+  /// The rows of a level whose vertices have a type, in runs.
   ///
-  /// Requires  a model whose layers work by relation, as the next three
-  virtual const std::vector<Rows>& rows_of_type(int layer, int type) const;
+  /// Requires  a model whose layers work by relation, as the next three; for level 0 one that projects
+  ///           its input (ModelConfig::projection)
+  virtual const std::vector<Rows>& rows_of_type(int level, int type) const;
   /// Those that edges of a relation lead to: of its destination's type.
   virtual const std::vector<Rows>& rows_of_relation(int layer, int relation) const;
   /// The edges of a relation for layers that weigh each of them. Its rows are those of

@@ -33,8 +33,13 @@ struct StepText {
     return fmt::format("sync     {}#{}", name_of(s.event.lane), s.event.position);
   }
   std::string operator()(const HostStep& s) const {
-    return fmt::format("{:<8} task {} {} items={} bytes={} threads={}", name_of(s.lane), s.task.id,
-                       s.work.kind, s.work.items, s.work.bytes, s.work.threads);
+    const auto words = [](const HostWork& work) {
+      return fmt::format("{} items={} bytes={} threads={}", work.kind, work.items, work.bytes,
+                         work.threads);
+    };
+    std::string text = fmt::format("{:<8} task {} {}", name_of(s.lane), s.task.id, words(s.work));
+    for (const HostWork& more : s.work.more) text += ", " + words(more);
+    return text;
   }
   std::string operator()(const JoinStep& s) const { return fmt::format("join     {}", s.task.id); }
   std::string operator()(const ScalarStep& s) const {

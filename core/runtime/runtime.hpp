@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ops/ops.hpp"
 #include "core/ops/tensor.hpp"
@@ -34,6 +35,7 @@ struct HostWork {
   std::string kind;
   std::int64_t items = 0, bytes = 0;
   int threads = 1;
+  std::vector<HostWork> more{};  ///< of the same task, behind it
   bool operator==(const HostWork&) const = default;
 };
 

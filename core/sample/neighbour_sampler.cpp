@@ -393,13 +393,6 @@ class BatchSampling {
   std::vector<Vertex> left_columns_;
 };
 
-void ExcludedEntries::within(EdgeIndex begin, EdgeIndex end, Vertex copy,
-                             std::vector<EdgeIndex>& positions) const {
-  auto key = std::lower_bound(keys.begin(), keys.end(), begin * copies);
-  for (; key != keys.end() && *key < end * copies; ++key)
-    if (*key % copies == copy) positions.push_back(*key / copies);
-}
-
 std::int64_t MessageFlow::sampled_edges() const {
   std::int64_t sum = 0;
   for (const Csr& block : blocks) sum += block.nnz();
@@ -471,7 +464,7 @@ NeighbourSampler::Scratch NeighbourSampler::scratch(std::int64_t most_seeds) con
 MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKey& key,
                                      Scratch& scratch, bool with_edges,
                                      const ExcludedEntries& excluded) const {
-  ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == excluded.copies));
+  ORRERY_ASSERT(excluded.empty() || (alias_ == nullptr && sampling_.copies == excluded.copies()));
   return std::visit(
       [&](auto& numbering) {
         return BatchSampling(graph_, relations_, sampling_, alias_.get(), RowDraws::seed_of(key),

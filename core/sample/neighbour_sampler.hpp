@@ -10,6 +10,7 @@
 
 #include "core/graph/csr.hpp"
 #include "core/sample/draw_key.hpp"
+#include "core/sample/excluded_entries.hpp"
 
 namespace orrery {
 
@@ -56,15 +57,6 @@ struct MessageFlow {
 
   int layers() const { return static_cast<int>(blocks.size()); }
   std::int64_t sampled_edges() const;
-};
-
-/// Entries that a sample leaves out, each in one copy of the graph.
-struct ExcludedEntries {
-  std::span<const EdgeIndex> keys{};  ///< position · copies + copy, ascending
-  int copies = 1;
-  bool empty() const { return keys.empty(); }
-  /// Appends the positions in [begin, end) of those in a copy.
-  void within(EdgeIndex begin, EdgeIndex end, Vertex copy, std::vector<EdgeIndex>& positions) const;
 };
 
 /// Draws the message-flow graphs of batches of one graph, or of copies of it. It is not changed by use: any number of

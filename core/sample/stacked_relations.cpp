@@ -65,6 +65,20 @@ StackedRelations stack(const TypedGraph& typed, int copies) {
   return stacked;
 }
 
+std::vector<float> stack_values(const TypedGraph& typed, const StackedRelations& stacked,
+                                const std::vector<std::span<const float>>& of_relations) {
+  std::vector<float> values;
+  values.reserve(stacked.rows.columns.size());
+  for (Vertex v = 0; v < stacked.rows.cols; ++v)
+    for (const int r : stacked.types[at(stacked.type_of(v * stacked.copies))].relations) {
+      const Csr& graph = *typed.relations[at(r)].graph;
+      for (EdgeIndex e = graph.offsets[at(v)]; e < graph.offsets[at(v) + 1]; ++e)
+        if (graph.columns[at(e)] != v) values.push_back(of_relations[at(r)][at(e)]);
+    }
+  ORRERY_ASSERT(values.size() == stacked.rows.columns.size());
+  return values;
+}
+
 namespace {
 
 /// The new place of each vertex: by level, then by type, then as before.
@@ -106,7 +120,9 @@ void order_by_type(MessageFlow& flow, const StackedRelations& stacked) {
     old[at(place[i])] = {row, rows};
     row += rows;
   }
-  for (Csr& block : flow.blocks) {
+  for (std::size_t l = 0; l < flow.blocks.size(); ++l) {
+    Csr& block = flow.blocks[l];
+    std::vector<EdgeIndex> positions(flow.edges.empty() ? 0 : block.columns.size());
     Csr ordered{block.rows, block.cols, std::vector<EdgeIndex>(at(block.rows) + 1),
                 std::vector<Vertex>(block.columns.size())};
     EdgeIndex* offset = ordered.offsets.data();
@@ -116,10 +132,13 @@ void order_by_type(MessageFlow& flow, const StackedRelations& stacked) {
       const EdgeIndex* from = block.offsets.data() + old[i].row;
       const EdgeIndex moved = written - from[0];
       for (std::int64_t k = 1; k <= old[i].rows; ++k) *++offset = from[k] + moved;
-      for (EdgeIndex e = from[0]; e < from[old[i].rows]; ++e)
+      for (EdgeIndex e = from[0]; e < from[old[i].rows]; ++e) {
+        if (!positions.empty()) positions[at(written)] = flow.edges[l][at(e)];
         ordered.columns[at(written++)] = place[at(block.columns[at(e)])];
+      }
     }
     block = std::move(ordered);
+    if (!positions.empty()) flow.edges[l] = std::move(positions);
   }
   flow.vertices = std::move(vertices);
 }

@@ -64,8 +64,15 @@ struct StackedRelations {
 ///           together; more than 256 types
 StackedRelations stack(const TypedGraph& typed, int copies = 1);
 
+/// The values of the entries of `stacked`, in their order, from those of each relation's graph.
+///
+/// Shapes    of_relations [relations][entries of the relation's graph]
+std::vector<float> stack_values(const TypedGraph& typed, const StackedRelations& stacked,
+                                const std::vector<std::span<const float>>& of_relations);
+
 /// The same flow with the vertices of each level that are new there in the order of their types, so
 /// that a level has few runs of rows of one type. Its blocks have the rows of `stacked` for each vertex.
+/// The positions of entries (MessageFlow::edges) follow their entries.
 void order_by_type(MessageFlow& flow, const StackedRelations& stacked);
 
 /// Consecutive rows of one type.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/sample/links/link_batches.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/edges/device_edges.hpp"
@@ -14,6 +15,7 @@
 #include "core/strategy/product/halo_product.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
+#include "core/strategy/store/learned_own_rows.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
 #include "core/strategy/structure/partitioned_graph.hpp"
@@ -137,6 +139,31 @@ class RelationProducts final : public RowsProducts {
   Buffer sent_;
 };
 
+/// Learns the features on which its products work.
+class LearningSession final : public RankSession {
+ public:
+  LearningSession(Runtime& rt, const Strategy& strategy, const RowOwners& owners,
+                  std::int64_t width, double rate, const std::vector<bool>& learned)
+      : rt_(rt), strategy_(strategy), rows_(rt, owners, width, rate, learned) {}
+
+  std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
+    auto products = strategy_.load(rt_, std::move(structure));
+    products->fill_features_by([this, data = products->data()](const Tensor& features) {
+      rows_.begin_in(features, data);
+    });
+    products->learn_features_by([this](const Tensor& gradient, int epoch, int step) {
+      rows_.learn(gradient, epoch, step);
+    });
+    return products;
+  }
+  LearnedTable* learned_table() override { return &rows_; }
+
+ private:
+  Runtime& rt_;
+  const Strategy& strategy_;
+  LearnedOwnRows rows_;
+};
+
 class FullGraph final : public Strategy {
  public:
   explicit FullGraph(const Problem& problem)
@@ -149,9 +176,16 @@ class FullGraph final : public Strategy {
         source_(partitioned_graph(problem)),
         magnify_(problem.data ? problem.data->magnify : 1),
         parts_(problem.ranks()) {
+    if (config_.learned) learn_features_of(problem);
     if (problem.links)
       links_.emplace(problem.links, *problem.data, problem.partition, LinkSteps{},
                      problem.train.seed);
+  }
+
+  std::unique_ptr<RankSession> open(Runtime& rt) const override {
+    if (!config_.learned) return Strategy::open(rt);
+    return std::make_unique<LearningSession>(rt, *this, owners_, width_, config_.learned->rate,
+                                             learned_[at(rt.rank())]);
   }
 
   const LinkBatches* links() const override { return links_ ? &*links_ : nullptr; }
@@ -193,6 +227,16 @@ class FullGraph final : public Strategy {
   }
 
  private:
+  void learn_features_of(const Problem& problem) {
+    if (!problem.data)
+      throw ConfigError("strategy.learn_features",
+                        "needs the whole graph in memory, where checkpoints find the order of all "
+                        "vertices: set dataset.path, or set it to false");
+    owners_ = row_owners(problem.partition);
+    width_ = problem.facts().features;
+    for (const std::vector<Vertex>& members : problem.partition.members())
+      learned_.push_back(learned_vertices(problem, members));
+  }
   /// Whether halo rows are drawn: among the local rows, whatever number each represents.
   bool samples() const { return config_.boundary_sampling < 1; }
   HaloStructure part_of(int rank) const {
@@ -224,8 +268,29 @@ class FullGraph final : public Strategy {
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   std::optional<LinkBatches> links_;
+  RowOwners
+      owners_;  ///< where features are learned, and whether each own vertex of a rank has such
+  std::vector<std::vector<bool>> learned_;
+  std::int64_t width_ = 0;
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };
+
+/// Learned rows are those of this epoch, all of them, and change from epoch to epoch.
+void require_possible_learning(const StrategyConfig& config, const ModelConfig& model) {
+  const auto refuse = [](const char* key, const std::string& why) {
+    throw ConfigError(key, why + ", or set strategy.learn_features to false");
+  };
+  if (config.boundary_sampling < 1)
+    refuse("strategy.boundary_sampling",
+           "leaves rows out, whose features would not be learned: set it to 1");
+  if (config.staleness > 0)
+    refuse("strategy.staleness", "uses rows from before the last step on them: set it to 0");
+  if (config.first_layer == FirstLayer::mggcn_compat)
+    refuse("strategy.first_layer",
+           "\"mggcn_compat\" computes no gradient of features: use \"exact\"");
+  if (model.sparse_input)
+    refuse("model.sparse_input", "keeps features as they are: set it to false");
+}
 
 void require_possible_full_graph(const StrategyConfig& config, const ModelConfig& model) {
   const auto refuse_attention = [&](const char* key, const char* to) {
@@ -237,6 +302,7 @@ void require_possible_full_graph(const StrategyConfig& config, const ModelConfig
   if (weighs_edges(model) && config.boundary_sampling < 1)
     refuse_attention("strategy.boundary_sampling", "1");
   if (weighs_edges(model) && config.staleness > 0) refuse_attention("strategy.staleness", "0");
+  if (config.learned) require_possible_learning(config, model);
   const auto* smoothing = std::any_cast<StaleSmoothing>(&config.own);
   if (config.staleness == 0 && smoothing != nullptr) {
     const char* key =
@@ -264,6 +330,14 @@ void read_full_graph(const Settings& file, StrategyConfig& config) {
   const StaleSmoothing smoothing{file.number("strategy.smooth_features").value_or(0),
                                  file.number("strategy.smooth_gradients").value_or(0)};
   if (smoothing.features > 0 || smoothing.gradients > 0) config.own = smoothing;
+  config.learned = read_learned_features(file);
+}
+
+void require_sound_full_graph(const Settings& file) {
+  require_sound_learned_features(file);
+  if (file.flag("strategy.learn_features").value_or(false) &&
+      file.number("dataset.magnify").value_or(1) > 1)
+    throw ConfigError("dataset.magnify", "does not go with strategy.learn_features: set it to 1");
 }
 
 std::optional<std::string> inexactness_of_full_graph(const StrategyConfig& config) {
@@ -274,6 +348,8 @@ std::optional<std::string> inexactness_of_full_graph(const StrategyConfig& confi
 }
 
 std::optional<std::string> why_no_forms_of_full_graph(const StrategyConfig& config) {
+  if (config.learned)
+    return "the papers' equations do not cover strategy.learn_features: use backend sim";
   if (config.staleness == 0 && config.boundary_sampling == 1) return std::nullopt;
   return "the papers' equations do not cover strategy.staleness and strategy.boundary_sampling: "
          "use backend sim";
@@ -287,6 +363,7 @@ const StrategyInfo kFullGraph{
     .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
       return std::make_unique<FullGraph>(problem);
     },
+    .require_sound = require_sound_full_graph,
     .read = read_full_graph,
     .require_possible = require_possible_full_graph,
     .needs_structure = "the edges decide which rows a rank needs of the others",

@@ -97,7 +97,7 @@ void require_possible_blocks(const Problem& problem) {
                                   "sums of bases",
                                   model.blocks, model.bases));
   const DataFacts facts = problem.facts();
-  const std::int64_t in = facts.features, out = facts.classes;
+  const std::int64_t in = input_width(model, facts.features), out = facts.classes;
   const auto has = [&](std::int64_t from, std::int64_t to) { return has_blocks(model, from, to); };
   const bool of_a_layer =
       model.layers == 1 ? has(in, out) : has(in, model.hidden) || has(model.hidden, out);
@@ -122,8 +122,7 @@ void require_relations(const Problem& problem) {
   if (problem.statistics) refuse("dataset.statistics", "counts edges without relations");
   const TypedGraph* typed = problem.typed();
   if (typed == nullptr && problem.stored)
-    refuse("dataset.parts",
-           "have edges without relations (cut a data set with types, without --stream)");
+    refuse("dataset.parts", "have edges without relations (cut a data set with types)");
   if (typed == nullptr)
     throw ConfigError("model.type",
                       fmt::format("{} has weights for each relation, and '{}' has no vertex types "

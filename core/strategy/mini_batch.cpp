@@ -11,6 +11,9 @@
 // as the others. The loss of a step is the mean over the seeds of all ranks. So it is that of one
 // rank with the union of the batches: a vertex draws the same neighbours wherever it is computed.
 //
+// With weights of edges a row is the weighted mean of the drawn edges, or the plain mean of
+// neighbours that were drawn by weight.
+//
 // With `cooperative` the ranks of a server draw one batch for all their seeds, and each computes
 // the rows of the vertices that it owns (cooperative_batch.hpp). Nothing is computed or fetched
 // twice in a server; rows travel inside it for every layer.
@@ -111,9 +114,9 @@ class MiniBatchSession final : public RankSession {
         batches_(batches),
         ahead_(ahead),
         whole_(std::move(whole)) {
-    if (batches_.learns_features())
+    if (const auto& learned = batches_.learned_features())
       learned_.emplace(rt_, VertexData(data_, batches_.owned(rt_.rank())), batches_.owners(),
-                       data_->features->width(), batches_.features_rate());
+                       data_->features->width(), learned->rate);
   }
 
   void fetch(const std::shared_ptr<const Structure>& structure) override {
@@ -155,7 +158,7 @@ class MiniBatchSession final : public RankSession {
                                                  *store_);
   }
   RowUse row_use() const override { return use_; }
-  LearnedRows* learned_rows() override { return learned_ ? &*learned_ : nullptr; }
+  LearnedTable* learned_table() override { return learned_ ? &*learned_ : nullptr; }
   void close() override {
     if (fetched_) fetched_->close();
     if (store_) store_->close();
@@ -242,23 +245,28 @@ class MiniBatch final : public Strategy {
     std::shared_ptr<const CooperativeShare> share;
     std::shared_ptr<const SampledBatch> made = largest_;
     if (batches_->cooperative()) {
-      share = std::make_shared<const CooperativeShare>(
-          cooperative_share(*batches_, problem_.model, rank, which.draw, which.number));
+      share = std::make_shared<const CooperativeShare>(cooperative_share(
+          *batches_, problem_.model, rank, which.draw, which.number, problem_.edge_features));
       made = {share, &share->own};
     } else if (!made) {
       made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
     }
     std::int64_t drawn = made->edges;
     std::optional<RowExchange> learned;
-    if (batches_->learns_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
+    if (batches_->learned_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
     if (largest_)
-      edges = largest_edges_of(problem_.model, *batches_, *made);
+      edges = largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features);
     else if (!share)
-      edges = edges_of(problem_.model, *made, batches_->relations());
+      edges = edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
+    HostWork work =
+        drawing_work(drawn, by_relation(problem_.model),
+                     (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 1 : 0));
+    if (made->pairs)
+      work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
     return make_structure(
         Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
-        drawing_work(drawn, by_relation(problem_.model)));
+        std::move(work));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
@@ -295,7 +303,7 @@ class MiniBatch final : public Strategy {
     sizes.steps = batches_->steps();
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
-    if (!batches_->cooperative() && !batches_->learns_features())
+    if (!batches_->cooperative() && !batches_->learned_features())
       sizes.host_bytes = BatchSizes::Size{};
     const auto count = [](BatchSizes::Size& size, std::int64_t number) {
       size.mean += static_cast<double>(number);
@@ -313,7 +321,8 @@ class MiniBatch final : public Strategy {
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
         std::optional<CooperativeShare> share;
         if (batches_->cooperative())
-          share = cooperative_share(*batches_, problem_.model, rank, 0, step);
+          share =
+              cooperative_share(*batches_, problem_.model, rank, 0, step, problem_.edge_features);
         SampledBatch batch = share ? share->own : batches_->batch(rank, 0, step);
         if (auto& cache = recent[at(rank)]) batch.features = cache->want(*batch.vertices);
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
@@ -321,7 +330,8 @@ class MiniBatch final : public Strategy {
           count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
         if (sizes.host_bytes)
           count(*sizes.host_bytes,
-                host_bytes(batch, edges_of(problem_.model, batch, batches_->relations())));
+                host_bytes(batch, edges_of(problem_.model, batch, batches_->relations(),
+                                           problem_.edge_features)));
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
@@ -333,8 +343,8 @@ class MiniBatch final : public Strategy {
     const SampledBatches::Bounds bounds = batches_->bounds();
     const SampledBatch largest = batches_->largest();
     if (sizes.host_bytes)
-      sizes.host_bytes->bound =
-          host_bytes(largest, largest_edges_of(problem_.model, *batches_, largest));
+      sizes.host_bytes->bound = host_bytes(
+          largest, largest_edges_of(problem_.model, *batches_, largest, problem_.edge_features));
     for (std::size_t l = 0; l <= layers; ++l) sizes.vertices[l].bound = bounds.vertices[l];
     for (std::size_t l = 0; l < layers; ++l) sizes.edges[l].bound = bounds.edges[l];
     return sizes;
@@ -350,24 +360,23 @@ class MiniBatch final : public Strategy {
 };
 
 const std::initializer_list<std::pair<std::string_view, BatchSampler>> kSamplers{
-    {"neighbour", BatchSampler::neighbour},
-    {"labor", BatchSampler::labor},
-    {"all", BatchSampler::all},
-    {"cluster", BatchSampler::cluster},
-    {"saint-node", BatchSampler::saint_node},
-    {"saint-edge", BatchSampler::saint_edge},
-    {"saint-walk", BatchSampler::saint_walk}};
+    {"neighbour", BatchSampler::neighbour},   {"labor", BatchSampler::labor},
+    {"weighted", BatchSampler::weighted},     {"all", BatchSampler::all},
+    {"cluster", BatchSampler::cluster},       {"saint-node", BatchSampler::saint_node},
+    {"saint-edge", BatchSampler::saint_edge}, {"saint-walk", BatchSampler::saint_walk}};
 
 bool draws_fanouts(BatchSampler sampler) {
-  return sampler == BatchSampler::neighbour || sampler == BatchSampler::labor;
+  return sampler == BatchSampler::neighbour || sampler == BatchSampler::labor ||
+         sampler == BatchSampler::weighted;
 }
+
 void require_possible_batches(const StrategyConfig& config, const ModelConfig& model) {
   if (model.sparse_input)
     throw ConfigError("model.sparse_input",
                       "feature rows are pulled unchanged from their owners: set it to false, or "
                       "use another strategy.type");
   const MiniBatchSettings settings = mini_batch_of(config);
-  if (settings.learns_features && settings.cache.bytes > 0)
+  if (config.learned && settings.cache.bytes > 0)
     throw ConfigError("strategy.cache",
                       "keeps rows, but those of strategy.learn_features change in every step: "
                       "leave one of the two out");
@@ -383,6 +392,12 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
                     by_relation(model) ? "takes the mean of neighbours by relation"
                                        : "weighs neighbours by scores",
                     settings.replace ? "set it to false" : "use neighbour, labor, cluster or all"));
+  if (by_relation(model) && settings.sampler == BatchSampler::weighted)
+    throw ConfigError("strategy.sampler",
+                      fmt::format("\"weighted\" draws among all neighbours of a vertex, and "
+                                  "model.type {} tells them apart by relation: use neighbour, "
+                                  "labor, cluster or all",
+                                  model.type.name));
   if (by_relation(model) && settings.cooperative)
     throw ConfigError(
         "strategy.cooperative",
@@ -421,10 +436,16 @@ void require_sound_mini_batch(const Settings& file) {
                       fmt::format("strategy.cache.policy {} keeps rows for one batch at a time: "
                                   "set it to 0, or use degree, presampled or vip",
                                   file.shown("strategy.cache.policy")));
+  if (policy == CachePolicy::vip && sampler == BatchSampler::weighted)
+    throw ConfigError("strategy.cache.policy",
+                      "\"vip\" computes how likely rows are where all neighbours of a vertex are "
+                      "equally likely: use \"presampled\" or \"degree\", or set "
+                      "strategy.sampler to \"neighbour\"");
   if (!draws_fanouts(sampler) && file.has("strategy.fanouts"))
-    throw ConfigError("strategy.fanouts",
-                      "goes with strategy.sampler neighbour or labor: the others take every "
-                      "neighbour that they have; leave it out");
+    throw ConfigError(
+        "strategy.fanouts",
+        "goes with strategy.sampler neighbour, labor or weighted: the others take every "
+        "neighbour that they have; leave it out");
   if (policy == CachePolicy::vip && file.is("strategy.fanouts_per", "relation"))
     throw ConfigError("strategy.cache.policy",
                       "\"vip\" computes how likely rows are where fanouts count all relations "
@@ -441,28 +462,17 @@ void require_sound_mini_batch(const Settings& file) {
         "to \"vertex\"");
   if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
-  const bool learns = file.flag("strategy.learn_features").value_or(false);
-  if (learns && file.flag("dataset.inductive").value_or(false))
-    throw ConfigError("strategy.learn_features",
-                      "vertices outside of the training graph would be evaluated with features "
-                      "that were never learned: set it or dataset.inductive to false");
-  if (!learns && file.has("strategy.learned_types"))
-    throw ConfigError("strategy.learned_types",
-                      "applies to learned features: leave it out, or set strategy.learn_features "
-                      "to true");
-  if (!learns && file.has("strategy.features_rate"))
-    throw ConfigError("strategy.features_rate",
-                      "applies to learned features: leave it out, or set strategy.learn_features "
-                      "to true");
+  require_sound_learned_features(file);
   if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
-                      "\"epoch\" applies to drawn neighbours (strategy.sampler neighbour or "
-                      "labor): set it to \"step\"");
+                      "\"epoch\" applies to drawn neighbours (strategy.sampler neighbour, labor "
+                      "or weighted): set it to \"step\"");
   if (draws_seeds(sampler)) return;
   if (file.flag("strategy.cooperative").value_or(false))
-    throw ConfigError("strategy.cooperative",
-                      "batches of strategy.sampler cluster and saint-* have no seeds, so ranks "
-                      "cannot share one: use neighbour, labor or all, or set it to false");
+    throw ConfigError(
+        "strategy.cooperative",
+        "batches of strategy.sampler cluster and saint-* have no seeds, so ranks "
+        "cannot share one: use neighbour, labor, weighted or all, or set it to false");
   if (file.has("strategy.seeds") && !file.is("strategy.seeds", "local"))
     throw ConfigError("strategy.seeds",
                       fmt::format("{} applies to seeds, but batches of strategy.sampler cluster "
@@ -512,12 +522,7 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
     settings.fanouts_of = std::move(*of_relations);
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
-  settings.learns_features = file.flag("strategy.learn_features").value_or(false);
-  settings.learned_types =
-      file.texts("strategy.learned_types").value_or(std::vector<std::string>{});
-  settings.features_rate =
-      file.number("strategy.features_rate")
-          .value_or(file.number("train.learning_rate").value_or(settings.features_rate));
+  config.learned = read_learned_features(file);
   settings.resample_steps = !file.is("strategy.resample", "epoch");
   StagesAhead& ahead = settings.ahead;
   ahead.sample = file.integer("strategy.pipeline.sample", ahead.sample);
@@ -529,6 +534,8 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
 std::optional<std::string> inexactness_of_mini_batch(const StrategyConfig& config) {
   const MiniBatchSettings settings = mini_batch_of(config);
   if (settings.sampler == BatchSampler::all) return std::nullopt;
+  if (settings.sampler == BatchSampler::weighted)
+    return "neighbours drawn by weight: gradients are those of their plain means";
   if (settings.sampler == BatchSampler::cluster)
     return fmt::format("clusters {}, {} together: gradients are those of the edges within a batch",
                        settings.clusters, settings.together);
@@ -554,6 +561,8 @@ const StrategyInfo kMiniBatch{.name = "mini_batch",
                               .by_server = true,
                               .needs_structure = "neighbours of a batch are drawn among the edges",
                               .needs_whole_data = "draws neighbours among all edges of the graph",
+                              .edge_weights = true,
+                              .edge_features = true,
                               .magnifiable = true,
                               .opens_stores = true,
                               .carries_attention = true,

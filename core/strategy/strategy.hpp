@@ -14,7 +14,7 @@
 
 namespace orrery {
 
-class LearnedRows;
+class LearnedTable;
 class LinkBatches;
 
 /// The work of servers beyond their own vertices, summed over servers, layers and the steps of an
@@ -69,7 +69,7 @@ class RankSession {
   /// features.
   virtual RowUse row_use() const { return {}; }
   /// The features if they are learned like the weights, else null.
-  virtual LearnedRows* learned_rows() { return nullptr; }
+  virtual LearnedTable* learned_table() { return nullptr; }
   /// No load() follows: closes the stores that ranks have opened to each other. A collective, if
   /// there is any.
   virtual void close() {}

@@ -108,6 +108,10 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return path.ends_with("launch_seconds")
                ? "0: what a message takes is the library's"
                : measured("one thread copies rows of 64 B and of 1 KiB from random places");
+  if (path.starts_with("host.kinds.pairs"))
+    return measured(
+        "one thread draws a negative for each of 1000 links and finds the rows of their ends, in a "
+        "large generated graph and in a small one");
   if (path.starts_with("host.kinds.sample_relations"))
     return measured(
         "one thread draws batches of one seed and of 1000 and groups their edges by relation, "

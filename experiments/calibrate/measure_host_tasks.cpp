@@ -14,6 +14,8 @@
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "core/sample/links/link_batches.hpp"
+#include "core/strategy/product/batch_products.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
@@ -98,20 +100,25 @@ constexpr Drawn kByRelation{R"("generate": "mag-lsc")",
                             R"("type": "rgcn", "layers": 2, "hidden": 8)",
                             R"("fanouts": [15, 25], "fanouts_per": "relation")", 7};
 
+/// An experiment in batches of this many seeds; `links`: these are links.
+Experiment in_batches(const HostTasksBench& bench, const Drawn& drawn, int seeds,
+                      bool links = false) {
+  return parse_experiments(fmt::format(R"({{
+  "name": "batches", "dataset": {{{}, "vertices": {}, "edges": {}, "features": 4, "classes": 4}},
+  "model": {{{}}}, "train": {{"eval_every": 0}}, {}
+  "strategy": {{"type": "mini_batch", "batch": {}, {}}},
+  "partition": {{"method": "block"}}}})",
+                                       drawn.dataset, bench.sampled_vertices,
+                                       drawn.edges_per_vertex * bench.sampled_vertices, drawn.model,
+                                       links ? R"("links": {},)" : "", seeds, drawn.fanouts),
+                           "calibration", {})
+      .front();
+}
+
 /// Mean seconds and edges of batches of this many seeds. `graphs` keeps the graph for other numbers of them.
 std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn& drawn, int seeds,
                                         DatasetCache& graphs) {
-  const Experiment experiment =
-      parse_experiments(fmt::format(R"({{
-  "name": "batches", "dataset": {{{}, "vertices": {}, "edges": {}, "features": 4, "classes": 4}},
-  "model": {{{}}}, "train": {{"eval_every": 0}},
-  "strategy": {{"type": "mini_batch", "batch": {}, {}}},
-  "partition": {{"method": "block"}}}})",
-                                    drawn.dataset, bench.sampled_vertices,
-                                    drawn.edges_per_vertex * bench.sampled_vertices, drawn.model,
-                                    seeds, drawn.fanouts),
-                        "calibration", {})
-          .front();
+  const Experiment experiment = in_batches(bench, drawn, seeds);
   const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
   double edges = 0;
   int step = 0;
@@ -131,6 +138,37 @@ sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
   const double per_edge = std::max(0.0, seconds - few_seconds) / std::max(1.0, edges - few);
   return {.launch_seconds = std::max(0.0, few_seconds - few * per_edge),
           .seconds_per_item = per_edge};
+}
+
+/// Seconds and bytes (of pairing_work) of a pair in batches of links.
+std::pair<double, double> pair_seconds(const HostTasksBench& bench) {
+  const Experiment experiment = in_batches(bench, kUntyped, bench.seeds, true);
+  DatasetCache graphs;
+  const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
+  const LinkBatches& links = *prepared.strategy->links();
+  int step = 0;
+  std::int64_t pairs = 0;
+  const auto draw = [&] {
+    const ScoredLinks scored = links.of(0, 0, step++);
+    pairs = pair_rows(scored, LinkBatches::vertices_of(scored)).pairs();
+  };
+  draw();  // the graph's rows come into memory
+  const double seconds = median_seconds(bench.repetitions, draw);
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, pairs));
+  return {seconds / count,
+          static_cast<double>(pairing_work(pairs, links.graph_bytes()).bytes) / count};
+}
+
+/// From a graph that no cache holds, and one of a 32nd of its vertices.
+sim::HostPrice pairs_price(const HostTasksBench& bench) {
+  HostTasksBench smaller = bench;
+  smaller.sampled_vertices /= 32;
+  const auto [near, near_bytes] = pair_seconds(smaller);
+  const auto [far, far_bytes] = pair_seconds(bench);
+  const double per_byte =
+      far_bytes > near_bytes ? std::max(0.0, far - near) / (far_bytes - near_bytes) : 0;
+  return {.seconds_per_item = std::max(0.0, near - per_byte * near_bytes),
+          .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
 }
 
 double memory_rate(const HostTasksBench& bench, const std::vector<char>& table) {
@@ -163,8 +201,9 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
-  return {checkpoint_price(bench), serve_price(bench, table), sample_price(bench, kUntyped),
-          sample_price(bench, kByRelation), memory_rate(bench, table)};
+  return {
+      checkpoint_price(bench),          serve_price(bench, table), sample_price(bench, kUntyped),
+      sample_price(bench, kByRelation), pairs_price(bench),        memory_rate(bench, table)};
 }
 
 }  // namespace orrery::calibrate

@@ -13,6 +13,7 @@ struct HostTasks {
   sim::HostPrice serve;             ///< of a request for rows of a store, by rows and their bytes
   sim::HostPrice sample;            ///< of a batch that is drawn and cut, by its edges
   sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
+  sim::HostPrice pairs;             ///< of links with negatives, whose rows are found, by pairs
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
 };
 
@@ -32,7 +33,8 @@ HostTasksBench host_tasks_bench(Effort effort, int cores);
 
 /// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
 /// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
-/// and by relation in a typed one, with one thread; copies the table with all cores.
+/// and by relation in a typed one, with one thread; draws negatives for links; copies the table with
+/// all cores.
 ///
 /// Errors    Error (folder not writable, disk full)
 HostTasks measure_host_tasks(const HostTasksBench& bench);

@@ -67,7 +67,7 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const CachesOptio
     throw ConfigError(
         "strategy.type",
         fmt::format("{} pulls no rows that a cache could keep; mini_batch does", type));
-  if (mini_batch_of(problem.strategy).learns_features)
+  if (problem.strategy.learned)
     throw ConfigError("strategy.learn_features",
                       "rows that change in every step cannot be kept: set it to false");
   if (problem.ranks() == 1)

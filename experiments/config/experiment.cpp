@@ -542,6 +542,7 @@ ModelConfig model_config(const Json& m) {
   model.sparse_input = m.value("sparse_input", false);
   model.bases = m.value("bases", 0);
   model.self_by_type = m.value("self_weights", "shared") == "by_type";
+  model.projection = m.value("projection", std::int64_t{0});
   model.blocks = m.value("blocks", 0);
   if (m.contains("heads")) {
     model.heads = m["heads"];

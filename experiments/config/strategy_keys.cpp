@@ -126,7 +126,12 @@ Json learned_from(const Json& root) {
   const StrategyConfig strategy = strategy_config(root);
   const LearnsFrom from = learns_from(strategy);
   Json all = Json::object();
-  if (from == LearnsFrom::data) return all;
+  if (from == LearnsFrom::data) {
+    for (const char* key : {"learn_features", "learned_types", "features_rate"})
+      if (strategy.learned && root["strategy"].contains(key))
+        all["strategy"][key] = root["strategy"][key];
+    return all;
+  }
   all["strategy"] = root["strategy"];
   for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache", "pipeline"})
     all["strategy"].erase(key);

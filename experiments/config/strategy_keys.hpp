@@ -19,7 +19,7 @@ void complete_strategy(nlohmann::ordered_json& root);
 StrategyConfig strategy_config(const nlohmann::ordered_json& root);
 
 /// The keys of an experiment's strategy, partition and cluster on which the learned weights depend
-/// (see LearnsFrom): none for whole-graph training.
+/// (see LearnsFrom): for whole-graph training whether features are learned, and which.
 nlohmann::ordered_json learned_from(const nlohmann::ordered_json& root);
 
 }  // namespace orrery

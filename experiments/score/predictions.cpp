@@ -23,7 +23,7 @@ std::int64_t embedding_width(const ModelConfig& model, std::int64_t features) {
   if (model.type == ModelType::sgc) return features;
   const bool one_layer =
       model.layers + model.dense_layers == 1 && !(model.type == ModelType::resgcn);
-  return one_layer ? features : model.hidden;
+  return one_layer ? input_width(model, features) : model.hidden;
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     study.forecast = variants.feed(replayed, Json::object());
   }
   const MiniBatchSettings settings = mini_batch_of(experiment.strategy);
-  const bool own_rows = settings.learns_features || settings.cooperative;  // no fetch, no cache
+  const bool own_rows = experiment.strategy.learned || settings.cooperative;  // no fetch, no cache
   const bool fetches = !keeps_recent(settings.cache.policy) && !own_rows;
   for (const StagesAhead& ahead : capacities_to_try(fetches)) {
     const Activity activity(

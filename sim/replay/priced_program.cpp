@@ -130,12 +130,18 @@ class Pricer {
   }
 
   std::uint32_t task(const HostWork& work) {
-    const auto items = static_cast<double>(work.items), bytes = static_cast<double>(work.bytes);
+    const auto items = static_cast<double>(work.items);
+    auto bytes = static_cast<double>(work.bytes);
     // Only the storage says how long files take; a profile of a device knows nothing of them.
     if (work.kind == kReadFiles) return number_of({kind("host"), work.threads, 0, 0, 0, bytes});
+    double seconds = host_seconds(profile_, work.kind, items, bytes, work.threads);
+    for (const HostWork& more : work.more) {
+      seconds += host_seconds(profile_, more.kind, static_cast<double>(more.items),
+                              static_cast<double>(more.bytes), more.threads);
+      bytes += static_cast<double>(more.bytes);
+    }
     // The name is that of the span in an Executor.
-    return number_of({kind("host"), work.threads,
-                      host_seconds(profile_, work.kind, items, bytes, work.threads), 0, bytes, 0});
+    return number_of({kind("host"), work.threads, seconds, 0, bytes, 0});
   }
 
   std::uint32_t number_of(const Work& w) {

@@ -103,11 +103,10 @@ TEST(TypedOnGpu, LearnsTheSame) {
       for (const int ranks : {1, 3}) {
         StrategyConfig strategy;
         if (in_batches) {
-          MiniBatchSettings settings{
-              .batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = true, .learned_types = {"b"}};
-          settings.learns_features = model == std::string("rgcn");
-          strategy = testing::batches_of(settings);
+          strategy = testing::batches_of(
+              MiniBatchSettings{.batch = 20, .fanouts = {3, 2}, .fanouts_by_relation = true});
         }
+        if (model == std::string("rgcn")) strategy.learned = LearnedFeatures{.types = {"b"}};
         Problem problem = testing::typed_problem(data, ranks, strategy);
         problem.model.type = model_type(model);
         problem.model.heads = 4;

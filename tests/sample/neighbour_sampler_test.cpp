@@ -467,11 +467,37 @@ TEST(NeighbourSampler, BoundsTheVerticesOfABatch) {
   EXPECT_EQ(NeighbourSampler(graph, {{2, kAllNeighbours}}).most_vertices(1), 100);
 }
 
+TEST(ExcludedEntries, AreFoundInEveryRowOfEveryCopy) {
+  Sequence draws(5, Purpose::edges, 0);
+  for (const int copies : {1, 3})
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{900}}) {
+      constexpr EdgeIndex kEntries = 1000;
+      std::vector<EdgeIndex> keys;
+      for (std::size_t i = 0; i < count; ++i)
+        keys.push_back(static_cast<EdgeIndex>(draws.below(static_cast<std::uint64_t>(kEntries) *
+                                                          static_cast<std::uint64_t>(copies))));
+      if (count == 7) keys = {0, copies * kEntries - 1, 5, 5, 64, 127, 128};
+      const ExcludedEntries excluded(keys, kEntries, copies);
+      for (EdgeIndex begin = 0; begin < kEntries; begin += 13)
+        for (const EdgeIndex end : {begin, std::min(begin + 13, kEntries), kEntries})
+          for (Vertex copy = 0; copy < copies; ++copy) {
+            std::set<EdgeIndex> want;
+            for (const EdgeIndex key : keys)
+              if (key % copies == copy && key / copies >= begin && key / copies < end)
+                want.insert(key / copies);
+            std::vector<EdgeIndex> got;
+            excluded.within(begin, end, copy, got);
+            ASSERT_EQ(got, std::vector<EdgeIndex>(want.begin(), want.end()));
+          }
+    }
+}
+
 /// Excluded entries are never drawn, and each set of the others is as likely as if there were no
 /// more.
 TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
   const Csr graph = star(7);
-  const std::vector<EdgeIndex> excluded{0, 3, 6};  // 1, 4 and 7
+  const ExcludedEntries excluded({6, 0, 3, 0}, graph.nnz());  // 1, 4 and 7
   for (const Rule rule : {Rule::uniform, Rule::replacement, Rule::labor}) {
     const NeighbourSampler sampler(graph, {{2}, rule});
     auto scratch = sampler.scratch(1);
@@ -479,7 +505,7 @@ TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
     constexpr int kDraws = 8000;
     for (std::uint32_t step = 0; step < kDraws; ++step) {
       const Vertex seed = 0;
-      const auto flow = sampler.sample({&seed, 1}, {1, 0, step}, scratch, false, {excluded});
+      const auto flow = sampler.sample({&seed, 1}, {1, 0, step}, scratch, false, excluded);
       const auto drawn = drawn_by(flow, 1);
       for (const Vertex v : drawn.at(0)) ++times[v];
     }
@@ -490,7 +516,7 @@ TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
   const NeighbourSampler all(graph, {{kAllNeighbours}});
   auto scratch = all.scratch(1);
   const Vertex seed = 0;
-  EXPECT_EQ(drawn_by(all.sample({&seed, 1}, {1, 0, 0}, scratch, false, {excluded}), 1)[0],
+  EXPECT_EQ(drawn_by(all.sample({&seed, 1}, {1, 0, 0}, scratch, false, excluded), 1)[0],
             (std::vector<Vertex>{2, 3, 5, 6}));
 }
 

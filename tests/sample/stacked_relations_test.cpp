@@ -63,6 +63,31 @@ TEST(StackedRelations, HaveARowForEachVertexAndRelationIntoItsType) {
   for (Vertex v = kPapers; v < kVertices; ++v) EXPECT_EQ(stacked.rows_of(v).count, 0);
 }
 
+TEST(StackedRelations, HaveTheValuesOfTheirEntries) {
+  const TypedGraph typed = small_graph();
+  const auto value_of = [](std::size_t relation, Vertex v, Vertex u) {
+    return static_cast<float>(10000 * relation) + static_cast<float>(100 * v + u);
+  };
+  std::vector<std::vector<float>> values;
+  for (std::size_t r = 0; r < 3; ++r) {
+    values.emplace_back();
+    for (Vertex v = 0; v < kVertices; ++v)
+      for (const Vertex u : typed.relations[r].graph->row(v))
+        values.back().push_back(value_of(r, v, u));
+  }
+  const StackedRelations stacked = stack(typed);
+
+  const auto got = stack_values(typed, stacked, {values[0], values[1], values[2]});
+
+  ASSERT_EQ(std::ssize(got), stacked.rows.nnz());
+  for (Vertex v = 0; v < kPapers; ++v)
+    for (int r = 0; r < 3; ++r) {
+      const std::int64_t row = stacked.row_of(v, r);
+      for (EdgeIndex e = stacked.rows.offsets[at(row)]; e < stacked.rows.offsets[at(row) + 1]; ++e)
+        EXPECT_EQ(got[at(e)], value_of(at(r), v, stacked.rows.columns[at(e)]));
+    }
+}
+
 // All sets of edges of a row are equally likely, whether it is a vertex's or a relation's. Counts of n
 // edges of which k are drawn have the variance p·(1 − p) with p = k/n and are bound by their sum.
 TEST(StackedRelations, AreDrawnFromWithEqualChances) {
@@ -122,7 +147,7 @@ TEST(StackedRelations, FlowsHaveTheSameEdgesInTheOrderOfTypes) {
   auto scratch = sampler.scratch(kVertices);
   for (std::uint32_t draw = 0; draw < 50; ++draw) {
     const std::vector<Vertex> seeds{Vertex(draw % 18), 30, 18, 25, 23, 19};
-    const MessageFlow flow = sampler.sample(seeds, {1, draw, 0}, scratch);
+    const MessageFlow flow = sampler.sample(seeds, {1, draw, 0}, scratch, true);
     MessageFlow ordered = flow;
 
     order_by_type(ordered, stacked);
@@ -131,6 +156,11 @@ TEST(StackedRelations, FlowsHaveTheSameEdgesInTheOrderOfTypes) {
     for (int layer = 1; layer <= 3; ++layer) {
       EXPECT_EQ(edges_of(ordered, layer, stacked), edges_of(flow, layer, stacked));
       EXPECT_EQ(ordered.blocks[at(layer - 1)].cols, flow.rows[at(layer - 1)]);
+      const std::vector<EdgeIndex>& positions = ordered.edges[at(layer - 1)];
+      const Csr& block = ordered.blocks[at(layer - 1)];
+      ASSERT_EQ(std::ssize(positions), block.nnz());
+      for (std::size_t e = 0; e < positions.size(); ++e)
+        EXPECT_EQ(stacked.rows.columns[at(positions[e])], ordered.vertices[at(block.columns[e])]);
     }
     std::int64_t begin = 0;
     for (auto end = ordered.rows.rbegin(); end != ordered.rows.rend(); begin = *end++) {

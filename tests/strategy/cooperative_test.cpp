@@ -63,11 +63,11 @@ TEST(CooperativeBatches, HaveTheLossesOfOneRankWithAllSeeds) {
     MiniBatchSettings settings = together(30, {4, 3});
     settings.sampler = c.sampler;
     settings.replace = c.replace;
-    settings.learns_features = c.learns;
     if (c.sampler == BatchSampler::all) settings.fanouts.clear();
     const auto with = [&](int servers, int ranks, bool cooperative) {
       settings.cooperative = cooperative;
       Problem p = problem_of(data, servers, ranks, settings);
+      if (c.learns) p.strategy.learned.emplace();
       p.model.type = c.type;
       p.model.dropout = 0.2;
       p.model.attention_dropout = c.type == ModelType::gat ? 0.2 : 0;
@@ -128,8 +128,8 @@ TEST(CooperativeBatches, DoWhatTheirRecordingSays) {
     for (const bool learns : {false, true}) {
       MiniBatchSettings settings = together(15, {4, 3});
       settings.seeds = SeedsFrom::own;
-      settings.learns_features = learns;
       Problem p = problem_of(data, 2, 2, settings);
+      if (learns) p.strategy.learned.emplace();
       p.model.type = type;
       testing::expect_as_recorded(p);
       EXPECT_EQ(make_strategy(p)->with_largest_batches(), nullptr);

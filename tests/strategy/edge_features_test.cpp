@@ -9,7 +9,11 @@
 
 #include "core/base/index.hpp"
 #include "core/runtime/check/check.hpp"
+#include "core/strategy/edges/relation_structure.hpp"
+#include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/train/record.hpp"
+#include "tests/support/as_recorded.hpp"
+#include "tests/support/one_step.hpp"
 #include "tests/support/typed.hpp"
 
 namespace orrery {
@@ -67,6 +71,131 @@ TEST(EdgeFeatures, OfRelationsGiveTheLossesOfOneRankOnSeveral) {
     for (const char* kernels : {"reference", "cpu"}) expect_equal(on(ranks, kernels), want);
 }
 
+// ---- batches
+
+Problem in_batches(const std::shared_ptr<const Dataset>& data, int ranks, bool by_relation,
+                   const StrategyConfig& strategy) {
+  Problem p =
+      with_gat(by_relation ? testing::typed_problem(data, ranks, strategy, 2, 8, 0, "random")
+                           : make_problem(data, ranks, strategy));
+  if (by_relation) p.model.type = {"rgat"};
+  p.strategy.first_layer = FirstLayer::recompute;
+  add_edge_features(p, 3);
+  return p;
+}
+
+TEST(EdgeFeatures, OfBatchesOfAllNeighboursHaveTheLossAndGradientOfTheWholeGraph) {
+  for (const bool by_relation : {false, true}) {
+    const auto data = by_relation ? testing::typed_dataset(70, 500, 11, 4, true)
+                                  : random_dataset(61, 350, 12, 5, true);
+    for (const int ranks : {1, 2, 3})
+      for (const bool cooperative : {false, true}) {
+        if (by_relation && cooperative) continue;
+        MiniBatchSettings all{.batch = 1 << 20, .fanouts = {-1, -1}};
+        all.cooperative = cooperative;
+        StrategyConfig strategy = testing::batches_of(all);
+        if (cooperative) strategy.ranks_per_server = ranks;
+        SCOPED_TRACE(ranks);
+        testing::expect_equal_steps(in_batches(data, ranks, by_relation, strategy),
+                                    in_batches(data, ranks, by_relation, {}), 1e-6);
+      }
+  }
+}
+
+TEST(EdgeFeatures, OfDrawnNeighboursDoNotDependOnRanks) {
+  for (const bool by_relation : {false, true}) {
+    const auto data = by_relation ? testing::typed_dataset(80, 700, 9, 3, true)
+                                  : random_dataset(90, 900, 9, 3, false);
+    const auto on = [&](int ranks, const std::string& kernels, bool features) {
+      Problem p = in_batches(
+          data, ranks, by_relation,
+          testing::batches_of({.batch = 12, .seeds = SeedsFrom::all, .fanouts = {4, 3}}));
+      // Adam would make steps of one size from gradients that are rounding alone.
+      p.train.optimizer = OptimizerType::sgd;
+      p.train.learning_rate = 0.02;
+      if (!features) {
+        p.edge_features = nullptr;
+        p.model.edge_features = 0;
+      }
+      return losses(execute(p, kernels));
+    };
+    const auto want = on(1, "reference", true);
+    EXPECT_GT(std::abs(want.back() - on(1, "reference", false).back()), 1e-3);
+    for (const int ranks : {1, 2, 3}) expect_equal(on(ranks, "cpu", true), want);
+  }
+}
+
+/// Each entry of a drawn batch has the row of its edge, which is looked for one by one.
+TEST(EdgeFeatures, AreThoseOfTheDrawnEdges) {
+  for (const bool by_relation : {false, true}) {
+    const auto data = by_relation ? testing::typed_dataset(80, 700, 9, 3, true)
+                                  : random_dataset(90, 900, 9, 3, false);
+    const Problem p =
+        in_batches(data, 1, by_relation, testing::batches_of({.batch = 12, .fanouts = {4, 3}}));
+    const SampledBatches batches(p);
+    const SampledBatch batch = batches.batch(0, 0, 0);
+    const auto layers = edges_of(p.model, batch, batches.relations(), p.edge_features);
+    std::int64_t checked = 0;
+    const auto expect_rows = [&](const EdgeStructure& edges, const EntryValues<Vertex>& rows,
+                                 const auto& vertex_of_row, const auto& vertex_of_source) {
+      const Csr& drawn = *std::get<std::shared_ptr<const Csr>>(edges.pattern);
+      ASSERT_EQ(edges.features.size(), drawn.nnz());
+      for (Vertex r = 0; r < drawn.rows; ++r)
+        for (EdgeIndex e = drawn.offsets[at(r)]; e < drawn.offsets[at(r) + 1]; ++e) {
+          const Vertex v = vertex_of_row(r), u = vertex_of_source(drawn.columns[at(e)]);
+          const auto row = rows.graph->row(v);
+          const auto place = std::find(row.begin(), row.end(), u) - row.begin();
+          const bool added = u == v && place == std::ssize(row);
+          const auto want = added ? static_cast<Vertex>(p.edge_features->rows->rows() - 1)
+                                  : rows.values[at(rows.graph->offsets[at(v)] + place)];
+          ASSERT_EQ((*edges.features.row_of_entry.numbers())[at(e)], want);
+          ++checked;
+        }
+    };
+    const auto vertex = [&](Vertex i) { return (*batch.vertices)[at(i)]; };
+    for (const EdgeStructure& layer : layers) {
+      if (!by_relation) {
+        expect_rows(layer, p.edge_features->row_of_entry.of_graph, vertex, vertex);
+        continue;
+      }
+      for (std::size_t k = 0; k < layer.relations->relations.size(); ++k) {
+        const RelationMatrix& relation = layer.relations->relations[k];
+        const auto source = [&](Vertex i) { return vertex((*relation.sources.numbers())[at(i)]); };
+        expect_rows(*relation.edges, p.edge_features->row_of_entry.of_relations[k], source, source);
+      }
+    }
+    EXPECT_GT(checked, 100);
+  }
+}
+
+TEST(EdgeFeatures, OfBatchesAreRecordedAsTheyRunAndWithinTheBounds) {
+  for (const bool by_relation : {false, true}) {
+    const auto data = by_relation ? testing::typed_dataset(200, 3000, 12, 4, true)
+                                  : random_dataset(120, 900, 12, 4, true);
+    Problem p =
+        in_batches(data, 2, by_relation, testing::batches_of({.batch = 8, .fanouts = {3, 3}}));
+    p.train.epochs = 2;
+    p.train.eval_every = 0;
+    testing::expect_as_recorded(p);
+    const auto strategy = make_strategy(p), largest = strategy->with_largest_batches();
+    ASSERT_NE(largest, nullptr);
+    const auto drawn = record_training(*strategy, p, 1, {}),
+               bound = record_training(*largest, p, 1, {});
+    p.edge_features = nullptr;
+    p.model.edge_features = 0;
+    const auto plain = record_training(*make_strategy(p), p, 1, {});
+    EXPECT_NO_THROW(check(bound));
+    for (std::size_t rank = 0; rank < drawn.size(); ++rank) {
+      EXPECT_LE(drawn[rank].peak_bytes[0], bound[rank].peak_bytes[0]);
+      EXPECT_LE(bound[rank].peak_bytes[0], 6 * drawn[rank].peak_bytes[0]) << "says something";
+      EXPECT_GT(drawn[rank].peak_bytes[0], plain[rank].peak_bytes[0]);
+    }
+    const auto sizes = strategy->batch_sizes();
+    ASSERT_TRUE(sizes->host_bytes.has_value());
+    EXPECT_LE(sizes->host_bytes->most, sizes->host_bytes->bound);
+  }
+}
+
 TEST(EdgeFeatures, TakeTheMemoryThatARecordingSays) {
   Problem p = with_gat(make_problem(random_dataset(61, 350, 12, 5, false), 3, "full_graph"));
   add_edge_features(p, 7);
@@ -111,8 +240,8 @@ TEST(EdgeFeatures, TellAttentionWhichNeighboursCount) {
   }
   for (Vertex v = 0; v < kVertices / 2; ++v) data->split[at(v)] = Split::none;
   set_graph(*data, list);
-  const auto accuracy = [&](bool features) {
-    Problem p = with_gat(make_problem(data, 2, "full_graph"));
+  const auto accuracy = [&](bool features, const StrategyConfig& strategy = {}) {
+    Problem p = with_gat(make_problem(data, 2, strategy));
     p.model.layers = 1;
     p.model.output_heads = 4;
     p.model.dropout = p.model.attention_dropout = 0;
@@ -133,6 +262,7 @@ TEST(EdgeFeatures, TellAttentionWhichNeighboursCount) {
 
   const double with = accuracy(true), without = accuracy(false);
 
+  EXPECT_GT(accuracy(true, testing::batches_of({.batch = 20, .fanouts = {8}})), 0.9);
   EXPECT_GT(with, 0.95);
   EXPECT_LT(without, 0.7) << "of two classes each is as likely";
 }
@@ -147,8 +277,9 @@ TEST(EdgeFeatures, AreRefusedWhereNothingReadsThem) {
   staged.strategy.type = "spmm_1d";
   EXPECT_THAT(refusal(dot), HasSubstr("model.attention to additive"));
   EXPECT_THAT(refusal(gcn), HasSubstr("dataset.edge_features: adds to the scores of edges"));
-  EXPECT_THAT(refusal(staged),
-              HasSubstr("dataset.edge_features: goes with strategy.type full_graph"));
+  EXPECT_THAT(
+      refusal(staged),
+      HasSubstr("dataset.edge_features: goes with strategy.type full_graph and mini_batch"));
 }
 
 }  // namespace

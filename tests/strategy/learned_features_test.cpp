@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/generate/generate.hpp"
+#include "core/model/layer_type.hpp"
 #include "core/runtime/check/check.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/store/learned_rows.hpp"
+#include "core/strategy/structure/halo_structure.hpp"
+#include "core/strategy/structure/partitioned_graph.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
@@ -30,19 +34,23 @@ using testing::refusal;
 constexpr std::int64_t kVertices = 90, kWidth = 12;
 constexpr double kFeaturesRate = 0.05;
 
-MiniBatchSettings learning(std::int64_t batch, std::vector<int> fanouts) {
+MiniBatchSettings drawing(std::int64_t batch, std::vector<int> fanouts) {
   MiniBatchSettings settings;
   settings.batch = batch;
   settings.fanouts = std::move(fanouts);
   settings.seeds = SeedsFrom::all;
-  settings.learns_features = true;
-  settings.features_rate = kFeaturesRate;
   return settings;
 }
 
+StrategyConfig learning(MiniBatchSettings settings, std::vector<std::string> types = {}) {
+  StrategyConfig config = batches_of(std::move(settings));
+  config.learned = LearnedFeatures{kFeaturesRate, std::move(types)};
+  return config;
+}
+
 Problem problem_of(const std::shared_ptr<const Dataset>& data, int ranks,
-                   MiniBatchSettings settings = learning(20, {4, 3})) {
-  Problem problem = make_problem(data, ranks, batches_of(std::move(settings)));
+                   MiniBatchSettings settings = drawing(20, {4, 3})) {
+  Problem problem = make_problem(data, ranks, learning(std::move(settings)));
   problem.train.epochs = 3;
   return problem;
 }
@@ -87,9 +95,7 @@ TEST(LearnedFeatures, HaveTheLossesOfOneRankOnAnyNumberOfRanks) {
     Problem given = problem_of(data, 1);
     given.model.type = type;
     given.model.dropout = 0.2;
-    MiniBatchSettings not_learned = learning(20, {4, 3});
-    not_learned.learns_features = false;
-    given.strategy = batches_of(not_learned);
+    given.strategy.learned.reset();
     EXPECT_GT(std::abs(losses(execute(given, "cpu")).back() - want.back()), 2e-3)
         << "learning is not seen";
     for (const int ranks : {2, 3, 4}) {
@@ -107,9 +113,8 @@ TEST(LearnedFeatures, OfSomeTypesLeaveTheOthersAsTheyAre) {
   const auto data = testing::typed_dataset(kVertices, 500, kWidth, 4, true);
   const VertexType& learned = *data->typed->type("b");
   const auto with = [&](int ranks, std::vector<std::string> types, int epochs) {
-    MiniBatchSettings settings = learning(1 << 20, {4, 3});
-    settings.learned_types = std::move(types);
-    Problem p = testing::typed_problem(data, ranks, batches_of(settings));
+    Problem p =
+        testing::typed_problem(data, ranks, learning(drawing(1 << 20, {4, 3}), std::move(types)));
     p.train.epochs = epochs;
     return p;
   };
@@ -137,10 +142,9 @@ TEST(LearnedFeatures, OfSomeTypesLeaveTheOthersAsTheyAre) {
     for (std::size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-4 * want[e]);
   }
   EXPECT_NE(refusal(with(1, {"bb"}, 1)).find("did you mean \"b\"?"), std::string::npos);
-  MiniBatchSettings settings = learning(20, {4, 3});
-  settings.learned_types = {"b"};
-  EXPECT_NE(refusal(problem_of(some_data(), 1, settings)).find("strategy.learned_types"),
-            std::string::npos);
+  Problem untyped = problem_of(some_data(), 1);
+  untyped.strategy.learned->types = {"b"};
+  EXPECT_NE(refusal(untyped).find("strategy.learned_types"), std::string::npos);
 }
 
 /// After one step the first moment is a tenth of the gradient that reached the owner.
@@ -159,7 +163,7 @@ TEST(LearnedFeatures, HaveTheGradientOfDifferencesInEveryModel) {
       const auto with = [&](const std::vector<float>& features) {
         auto moved = std::make_shared<Dataset>(*data);
         moved->features = dense_features(kVertices, kWidth, features, "moved", true);
-        Problem p = problem_of(moved, 3, learning(1 << 20, {4, 3}));
+        Problem p = problem_of(moved, 3, drawing(1 << 20, {4, 3}));
         p.model.type = type;
         p.model.order = order;
         p.model.hidden = 8;
@@ -194,7 +198,7 @@ TEST(LearnedFeatures, HaveTheGradientOfDifferencesInEveryModel) {
 TEST(LearnedFeatures, TakeStepsOfASparseAdam) {
   const int ranks = 3;
   Problem p =
-      problem_of(random_dataset(kVertices, 150, kWidth, 4, true), ranks, learning(6, {2, 2}));
+      problem_of(random_dataset(kVertices, 150, kWidth, 4, true), ranks, drawing(6, {2, 2}));
   p.train.epochs = 1;
   const std::vector<Checkpoint> kept = checkpoints(p, 1);
   const SampledBatches batches(p);
@@ -260,7 +264,7 @@ TEST(LearnedFeatures, OfOtherDataAreNoCheckpoint) {
 
 TEST(LearnedFeatures, DoWhatTheirRecordingSays) {
   for (const BatchSampler sampler : {BatchSampler::neighbour, BatchSampler::saint_walk}) {
-    MiniBatchSettings settings = learning(20, {4, 3});
+    MiniBatchSettings settings = drawing(20, {4, 3});
     settings.sampler = sampler;
     settings.seeds = SeedsFrom::own;
     if (is_saint(sampler)) settings.fanouts.clear();
@@ -310,9 +314,8 @@ TEST(LearnedFeatures, FindClassesThatGivenFeaturesDoNotShow) {
   for (Vertex v = 0; v < data->vertices(); ++v)
     data->split.push_back(v % 2 == 0 ? Split::train : Split::test);
   const auto accuracy = [&](bool learns) {
-    MiniBatchSettings settings = learning(100, {10, 10});
-    settings.learns_features = learns;
-    Problem p = problem_of(data, 2, settings);
+    Problem p = problem_of(data, 2, drawing(100, {10, 10}));
+    if (!learns) p.strategy.learned.reset();
     p.model.type = ModelType::sage;
     p.train.epochs = 15;
     double best = 0;
@@ -325,12 +328,130 @@ TEST(LearnedFeatures, FindClassesThatGivenFeaturesDoNotShow) {
   EXPECT_GT(learned, 0.8);
 }
 
+Problem whole_graph(const std::shared_ptr<const Dataset>& data, int ranks, ModelType type) {
+  Problem p = data->typed ? testing::typed_problem(data, ranks, StrategyConfig{})
+                          : make_problem(data, ranks, StrategyConfig{});
+  p.model.type = type;
+  p.model.hidden = 8;
+  p.model.dropout = 0.2;
+  p.strategy.learned = LearnedFeatures{kFeaturesRate};
+  if (by_relation(p.model)) p.strategy.learned->types = {"b", "c"};
+  if (type == model_type("rgcn")) p.model.projection = 6;
+  p.train.epochs = 4;
+  return p;
+}
+
+/// One batch of all training vertices with all neighbours is the whole graph.
+TEST(LearnedFeatures, OfTheWholeGraphAreThoseOfABatchOfEverything) {
+  const auto untyped = some_data();
+  const auto typed = testing::typed_dataset(kVertices, 500, kWidth, 4, true);
+  for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::gat, ModelType::resgcn,
+                               ModelType::sgc, model_type("rgcn"), model_type("rgat")}) {
+    const bool relations = type == model_type("rgcn") || type == model_type("rgat");
+    Problem batch = whole_graph(relations ? typed : untyped, 1, type);
+    MiniBatchSettings everything = drawing(1 << 20, {});
+    everything.sampler = BatchSampler::all;
+    const LearnedFeatures learned = *batch.strategy.learned;
+    batch.strategy = learning(everything, learned.types);
+    // A sum of another order changes the sign of gradients that are 0 but for rounding, and Adam
+    // makes whole steps of these.
+    const double within = type == model_type("rgat") ? 1e-3 : 1e-4;
+    const auto want = losses(execute(batch));
+    for (const int ranks : {1, 2, 3}) {
+      const Problem p = whole_graph(relations ? typed : untyped, ranks, type);
+      const auto got = losses(execute(p, ranks == 2 ? "cpu" : "reference"));
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t e = 0; e < want.size(); ++e)
+        EXPECT_NEAR(got[e], want[e], within * want[e]) << type.name << ' ' << ranks;
+      Problem given = p;
+      given.strategy.learned.reset();
+      EXPECT_GT(std::abs(losses(execute(given)).back() - want.back()), 1e-3) << type.name;
+    }
+  }
+}
+
+TEST(LearnedFeatures, OfTheWholeGraphDoWhatTheirRecordingSays) {
+  testing::expect_as_recorded(whole_graph(some_data(), 3, ModelType::sage));
+  testing::expect_as_recorded(
+      whole_graph(testing::typed_dataset(kVertices, 500, kWidth, 4, true), 2, model_type("rgcn")));
+}
+
+/// Gradients of rows travel as rows do: those of the first layer too, which without learned rows
+/// send nothing back.
+TEST(LearnedFeatures, OfTheWholeGraphSendGradientsBackOnce) {
+  const int ranks = 3;
+  const auto data = testing::typed_dataset(kVertices, 500, kWidth, 4, true);
+  Problem p = whole_graph(data, ranks, model_type("rgcn"));
+  p.train.epochs = 1;
+  p.train.eval_every = 0;
+  p.model.projection = 0;
+  p.strategy.first_layer = FirstLayer::recompute;
+  const auto bytes = [&](const Problem& of) {
+    double got = 0;
+    const auto programs = record_training(*make_strategy(of), of, 1, {});
+    for (int rank = 0; rank < ranks; ++rank)
+      for (const Step& step : programs[at(rank)].steps)
+        if (const auto* submit = std::get_if<SubmitStep>(&step))
+          received_bytes(submit->op, rank, [&](int, double received) { got += received; });
+    return got;
+  };
+  Problem given = p;
+  given.strategy.learned.reset();
+  std::int64_t foreign = 0;
+  const auto source = partitioned_graph(p);
+  for (int rank = 0; rank < ranks; ++rank) foreign += make_halo_structure(*source, rank).received();
+  ASSERT_GT(foreign, 0);
+  EXPECT_NEAR(bytes(p) - bytes(given), 4.0 * kWidth * static_cast<double>(foreign), 1e-6);
+}
+
+TEST(LearnedFeatures, OfTheWholeGraphGoOnFromACheckpointOnOtherRanks) {
+  const auto data = some_data();
+  const Problem p = whole_graph(data, 3, ModelType::sage);
+  const std::vector<double> whole = losses(execute(p));
+  const Checkpoint kept = checkpoints(p, 0)[1];
+  ASSERT_EQ(kept.epochs, 2);
+  for (const int ranks : {1, 3}) {
+    ExecuteOptions options;
+    options.kernels = "reference";
+    options.control.resume = std::make_shared<const Checkpoint>(kept);
+    const Problem other = whole_graph(data, ranks, ModelType::sage);
+    const auto rest =
+        losses(execute_on_threads(TrainingBody(*make_strategy(other), other), options, {}));
+    ASSERT_EQ(rest.size(), 2U);
+    for (std::size_t e = 0; e < 2; ++e)
+      EXPECT_NEAR(rest[e], whole[e + 2], ranks == 3 ? 0 : 1e-4 * whole[e + 2]);
+  }
+}
+
+TEST(LearnedFeatures, OfTheWholeGraphAreRefusedWhereRowsAreLeftOutOrOld) {
+  const auto refused = [](const std::function<void(Problem&)>& change) {
+    Problem p = whole_graph(some_data(), 2, ModelType::gcn);
+    change(p);
+    try {
+      require_possible(p.strategy, p.model);
+      make_strategy(p);
+    } catch (const ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused([](Problem&) {}), "accepted");
+  const auto names = [&](const std::function<void(Problem&)>& change, const char* key) {
+    EXPECT_NE(refused(change).find(key), std::string::npos) << refused(change);
+  };
+  names([](Problem& p) { p.strategy.boundary_sampling = 0.5; }, "strategy.boundary_sampling");
+  names([](Problem& p) { p.strategy.staleness = 1; }, "strategy.staleness");
+  names([](Problem& p) { p.model.sparse_input = true; }, "model.sparse_input");
+  names([](Problem& p) { p.strategy.first_layer = FirstLayer::mggcn_compat; },
+        "strategy.first_layer");
+}
+
 TEST(LearnedFeatures, AreNotKeptInACache) {
   Problem p = problem_of(some_data(), 2);
-  MiniBatchSettings settings = learning(20, {4, 3});
-  EXPECT_NO_THROW(require_possible(batches_of(settings), p.model));
+  MiniBatchSettings settings = drawing(20, {4, 3});
+  EXPECT_NO_THROW(require_possible(learning(settings), p.model));
   settings.cache.bytes = 1000;
-  EXPECT_THROW(require_possible(batches_of(settings), p.model), ConfigError);
+  EXPECT_THROW(require_possible(learning(settings), p.model), ConfigError);
 }
 
 }  // namespace

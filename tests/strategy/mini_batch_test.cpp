@@ -15,12 +15,14 @@
 #include "core/strategy/train/record.hpp"
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/dense_gcn.hpp"
+#include "tests/support/one_step.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/recently_used.hpp"
 
 namespace orrery {
 namespace {
 
+using testing::after_epochs;
 using testing::batches_of;
 using testing::DenseGcn;
 using testing::execute;
@@ -139,24 +141,6 @@ TEST(MiniBatch, RowsAreScaledSoThatTheirSumsAreRightInTheMean) {
 
 // ---- what is learned
 
-std::vector<std::vector<float>> after_epochs(const Problem& p, int epochs) {
-  Checkpoint kept;
-  ExecuteOptions options;
-  options.kernels = "reference";
-  options.control.checkpoint_every = epochs;
-  options.keep = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
-  execute_on_threads(TrainingBody(*make_strategy(p), p), options, {});
-  return kept.state;
-}
-
-/// Weights after a step of plain gradient descent, which are the first ones less the gradient.
-std::vector<std::vector<float>> after_one_step(Problem p) {
-  p.train.epochs = 1;
-  p.train.optimizer = OptimizerType::sgd;
-  p.train.learning_rate = 1;
-  return after_epochs(p, 1);
-}
-
 TEST(MiniBatch, OfAllVerticesAndNeighboursHasTheGradientOfTheWholeGraph) {
   for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::resgcn, ModelType::sgc})
     for (const int ranks : {1, 3}) {
@@ -172,13 +156,7 @@ TEST(MiniBatch, OfAllVerticesAndNeighboursHasTheGradientOfTheWholeGraph) {
       MiniBatchSettings all = sampled(1 << 20, {-1, -1, -1});
       const Problem batch = with(batches_of(all)), whole = with({});
 
-      EXPECT_NEAR(losses(execute(batch))[0], losses(execute(whole))[0], 1e-6);
-      const auto got = after_one_step(batch), want = after_one_step(whole);
-      ASSERT_EQ(got.size(), want.size());
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        ASSERT_EQ(got[i].size(), want[i].size());
-        for (std::size_t j = 0; j < got[i].size(); ++j) ASSERT_NEAR(got[i][j], want[i][j], 1e-6);
-      }
+      testing::expect_equal_steps(batch, whole, 1e-6);
     }
 }
 

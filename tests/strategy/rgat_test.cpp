@@ -132,6 +132,7 @@ TEST(Rgat, GradientsEqualCentralDifferencesOfTheLoss) {
       Problem p = attention(typed_dataset(30, 160, 7, 3, by_type), 1);
       p.model.attention = form;
       p.model.self_by_type = by_type;
+      p.model.projection = by_type ? 5 : 0;
       p.model.dropout = 0.25;
       p.model.attention_dropout = 0.3;
       p.model.layer_norm = p.model.residual = by_type;
@@ -147,6 +148,7 @@ TEST(Rgat, LossesAreThoseOfOneRank) {
     const auto on = [&](int ranks, const std::string& kernels, const char* partition) {
       Problem p = attention(data, ranks, {}, partition);
       p.model.attention = form;
+      p.model.projection = form == Attention::dot ? 6 : 0;
       p.model.dropout = 0.2;
       p.model.attention_dropout = 0.3;
       return losses(execute(p, kernels));

@@ -58,6 +58,7 @@ TEST(Rgcn, GradientsEqualCentralDifferencesOfTheLoss) {
           typed_problem(typed_dataset(30, 160, 7, 3, symmetric), 1, {}, layers, hidden, bases);
       p.model.blocks = blocks;
       p.model.self_by_type = symmetric;
+      p.model.projection = symmetric ? 0 : 6;
       p.model.dropout = 0.25;
       if (layers == 3) p.model = with_norm_and_residual(p.model);
 
@@ -91,10 +92,25 @@ Matrix weight_of(const Taken& taken, const std::string& layer, std::size_t r,
   return w;
 }
 
+/// The rows of each vertex times the weights of its type.
+Matrix projected(const Matrix& x, const TypedGraph& typed, const Taken& taken) {
+  Matrix y;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (const VertexType& type : typed.types) {
+      if (!type.has(Vertex(i))) continue;
+      const Matrix& w = taken.parameters.at("layers.0.projection." + type.name);
+      std::vector<double>& row = y.emplace_back(w[0].size(), 0.0);
+      for (std::size_t a = 0; a < w.size(); ++a)
+        for (std::size_t b = 0; b < row.size(); ++b) row[b] += x[i][a] * w[a][b];
+    }
+  return y;
+}
+
 /// The equation, edge by edge: self-loops left out, the mean by relation, by weights if there are some.
 Matrix expected_logits(const Problem& problem, const Taken& taken) {
   const TypedGraph& typed = *problem.data->typed;
   Matrix x = features_of(*problem.data);
+  if (problem.model.projection > 0) x = projected(x, typed, taken);
   for (int l = 1; l <= problem.model.layers; ++l) {
     const std::string layer = "layers." + std::to_string(l) + ".";
     const auto self_of = [&](Vertex v) -> const Matrix& {
@@ -145,6 +161,7 @@ TEST(Rgcn, ComputesItsEquation) {
     Problem p = typed_problem(typed_dataset(40, 240, 6, 3, false), 1, {}, layers, 9, bases);
     p.model.blocks = blocks;
     p.model.self_by_type = layers != 2;
+    p.model.projection = bases == 0 && layers < 3 ? 4 : 0;
     if (layers == 2 || blocks == 6) testing::add_edge_weights(p);
 
     const Taken taken = run_forward(p);
@@ -167,6 +184,7 @@ TEST(Rgcn, LossesAreThoseOfOneRank) {
           Problem p = typed_problem(data, ranks, {}, 3, 12, bases, partition);
           p.model.blocks = bases == 0 && symmetric ? 3 : 0;
           p.model.self_by_type = bases == 0;
+          p.model.projection = symmetric ? 7 : 0;
           p.model.dropout = 0.3;
           p.model.residual = true;
           if (bases == 3) testing::add_edge_weights(p);
@@ -217,10 +235,11 @@ double received_rows(const Program& program) {
 }
 
 // However many relations need a row, it is sent once forward, as wide as the layer's input; its gradient
-// once back, except those of the features. By brute force over edges.
+// once back, except those of the features. Projected rows are narrower, and have gradients. By brute force
+// over edges.
 TEST(Rgcn, ReceivesEachForeignSourceOnceForAllRelations) {
   const auto data = typed_dataset(90, 700, 24, 5, false);
-  const Problem p = typed_problem(data, 3, {}, 3, 16);
+  Problem p = typed_problem(data, 3, {}, 3, 16);
   const std::int64_t forward = 24 + 16 + 16, backward = 16 + 16;
   std::map<int, std::set<Vertex>> foreign;
   std::map<int, std::int64_t> sent;
@@ -237,14 +256,22 @@ TEST(Rgcn, ReceivesEachForeignSourceOnceForAllRelations) {
     EXPECT_EQ(received_rows(programs[at(rank)]),
               4.0 * double(forward * std::ssize(foreign[rank]) + backward * sent[rank]))
         << rank;
+  p.model.projection = 6;
+  const auto projecting = recorded(p);
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(received_rows(projecting[at(rank)]),
+              4.0 * double((6 + 32) * (std::ssize(foreign[rank]) + sent[rank])))
+        << rank;
 }
 
 // The memory that rgcn.cpp states, on one rank, beside what every model has.
 TEST(Rgcn, TakesTheMemoryOfItsFormula) {
   const std::int64_t n = 60, features = 12, hidden = 16, classes = 4;
   const auto data = typed_dataset(n, 400, features, classes, false);
-  for (const int bases : {0, 2}) {
+  for (const auto& [bases, projection] : {std::pair{0, 0}, {2, 0}, {0, 6}}) {
     Problem p = typed_problem(data, 1, {}, 2, hidden, bases);
+    p.model.projection = projection;
+    const std::int64_t input = projection > 0 ? projection : features;
     p.train.optimizer = OptimizerType::sgd;
     std::int64_t rows = 0, graph = 0;
     for (const Relation& relation : data->typed->relations) {
@@ -261,8 +288,9 @@ TEST(Rgcn, TakesTheMemoryOfItsFormula) {
 
     const std::int64_t combined =
         bases == 0 ? 0 : 2 * relations * (features * hidden + hidden * classes);
-    const std::int64_t activations = n * std::max(features, hidden) + n * hidden  // Model's
-                                     + rows * (features + hidden) + combined;
+    const std::int64_t activations = n * std::max(input, hidden) + n * hidden +
+                                     n * projection  // Model's
+                                     + rows * (input + hidden) + combined;
     EXPECT_EQ(program.peak_by_class.at("activations"), 4 * activations);
     EXPECT_EQ(program.peak_by_class.at("scratch"), 4 * n * hidden);
     EXPECT_EQ(program.peak_by_class.at("graph"), graph);
@@ -274,6 +302,7 @@ TEST(Rgcn, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
     for (const int bases : {0, 2}) {
       Problem p = typed_problem(typed_dataset(50, 300, 12, 4, true), 3, {}, 3, 8, bases);
       p.model.blocks = bases == 0 ? 3 : 0;
+      p.model.projection = overlap ? 6 : 0;
       p.strategy.overlap = overlap;
       p.train.epochs = 2;
 
@@ -418,10 +447,12 @@ TEST(RgcnInBatches, OfAllNeighboursAndAllSeedsIsThatOfTheWholeGraph) {
   for (const int bases : {0, 2}) {
     Problem alone = typed_problem(data, 1, {}, 2, 8, bases);
     alone.model.self_by_type = bases == 0;
+    alone.model.projection = bases == 0 ? 5 : 0;
     const auto want = losses(execute(alone));
     for (const int ranks : {1, 2, 3, 4}) {
       Problem p = typed_problem(data, ranks, batches_of(settings), 2, 8, bases);
       p.model.self_by_type = bases == 0;
+      p.model.projection = alone.model.projection;
 
       const auto got = losses(execute(p, "cpu"));
 
@@ -440,6 +471,7 @@ TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
     const auto on = [&](int ranks) {
       Problem p = typed_problem(data, ranks, batches_of(settings));
       p.model.self_by_type = true;
+      p.model.projection = settings.fanouts_by_relation ? 5 : 0;
       p.model.dropout = 0.2;
       return losses(execute(p));
     };
@@ -455,6 +487,7 @@ TEST(RgcnInBatches, OfDrawnNeighboursDoesNotDependOnRanks) {
 TEST(RgcnInBatches, StepsAndPeakOfARecordingEqualThoseOfTheRealRun) {
   MiniBatchSettings settings{.batch = 8, .fanouts = {3, 3}};
   Problem p = typed_problem(typed_dataset(60, 400, 12, 4, true), 2, batches_of(settings));
+  p.model.projection = 5;
   p.train.epochs = 2;
 
   const Outcome real = execute(p);
@@ -500,6 +533,7 @@ TEST(TypedBatches, AreWithinTheBoundsThatAreToldBefore) {
       Problem p = typed_problem(data, 2, batches_of(settings));
       p.model.type = model_type(model);
       p.model.self_by_type = true;
+      p.model.projection = by_relation ? 5 : 0;
       p.train.epochs = 1;
       p.train.eval_every = 0;
       const SampledBatches batches(p);
@@ -509,7 +543,7 @@ TEST(TypedBatches, AreWithinTheBoundsThatAreToldBefore) {
           for (int step = 0; step < batches.steps(); ++step) {
             const SampledBatch batch = batches.batch(rank, 0, step);
             const RelationStructure drawn =
-                make_relations(*batches.relations(), batch.layers[at(layer) - 1].forward.csr(),
+                make_relations(*batches.relations(), batch.layers[at(layer) - 1].forward,
                                batch.rows[at(layer)], *batch.vertices);
             for (std::size_t r = 0; r < drawn.relations.size(); ++r)
               EXPECT_LE(drawn.relations[r].matrix.nnz(), most.edges[r]);

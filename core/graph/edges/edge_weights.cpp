@@ -27,6 +27,16 @@ EdgeWeights read_edge_weights(const fs::path& folder, const Dataset& dataset) {
   return std::make_shared<const EdgeValues<float>>(std::move(weights));
 }
 
+std::vector<float> without_self_loops(const EntryValues<float>& weights) {
+  const Csr& graph = *weights.graph;
+  std::vector<float> left;
+  left.reserve(weights.values.size());
+  for (std::int64_t v = 0; v < graph.rows; ++v)
+    for (EdgeIndex e = graph.offsets[at(v)]; e < graph.offsets[at(v) + 1]; ++e)
+      if (graph.columns[at(e)] != v) left.push_back(weights.values[at(e)]);
+  return left;
+}
+
 void write_edge_weights(const EdgeValues<float>& weights, const fs::path& folder) {
   const std::vector<float> ordered = in_written_order(weights);
   auto file = NpyWriter::create<float>(folder / "edge_weights.npy", {std::ssize(ordered)});

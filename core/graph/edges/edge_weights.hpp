@@ -21,6 +21,9 @@ bool has_edge_weights(const std::filesystem::path& folder);
 /// Errors    DataError: not there, no finite number >= 0, not as many as edges
 EdgeWeights read_edge_weights(const std::filesystem::path& folder, const Dataset& dataset);
 
+/// The weights of the entries that are no self-loops, in their order.
+std::vector<float> without_self_loops(const EntryValues<float>& weights);
+
 /// Writes them as read_edge_weights() reads them: in the order of the edges that write_orrery() writes.
 void write_edge_weights(const EdgeValues<float>& weights, const std::filesystem::path& folder);
 

@@ -18,13 +18,21 @@ Model::Model(Runtime& rt, const ModelConfig& model, const TrainConfig& train,
       config_(model),
       train_(train),
       trains_(use == ModelUse::training),
-      context_{rt, nullptr, parameters_, first_layer, model.dropout == 0, nullptr, model.order} {
+      features_(features),
+      context_{rt,
+               nullptr,
+               parameters_,
+               first_layer,
+               model.dropout == 0 && model.projection == 0,
+               nullptr,
+               model.order} {
   if (weighs_edges(model)) context_.order = LayerOrder::transform_first;
   context_.model = &config_;
   context_.seed = train.seed;
   context_.trains = trains_;
+  context_.input_gradient = trains_ && model.projection > 0;
   widths_.assign(static_cast<std::size_t>(layers()) + 1, model.hidden);
-  widths_.front() = features;
+  widths_.front() = input_width(model, features);
   widths_.back() = classes;
   declare_parameters();
   if (more) more(parameters_);
@@ -47,15 +55,19 @@ void Model::detach() {
          {&layer.activation, &layer.normalised, &layer.rstd, &layer.moments, &layer.sum})
       *buffer = {};
   }
-  for (Buffer* buffer :
-       {&dropped_input_, &gradient_, &column_sums_, &context_.scratch, &context_.inner_gradient,
-        &context_.edge_scratch, &context_.more_edge_scratch})
+  for (Buffer* buffer : {&projected_, &dropped_input_, &features_gradient_, &gradient_,
+                         &column_sums_, &context_.scratch, &context_.inner_gradient,
+                         &context_.edge_scratch, &context_.more_edge_scratch})
     *buffer = {};
   context_.products = nullptr;
 }
 
 void Model::declare_parameters() {
   const bool decay_all = train_.weight_decay_on == WeightDecayOn::all;
+  if (config_.projection > 0) {
+    parameters_.begin_layer(0);
+    projection_.emplace(context_, features_, width(0), true, true, "projection");
+  }
   for (int l = 1; l <= layers(); ++l) {
     parameters_.begin_layer(l);
     const bool decays = decay_all || l == 1;
@@ -83,8 +95,12 @@ void Model::allocate_buffers() {
   const auto fit = [&](Buffer& buffer, Shape shape, const std::string& name) {
     make_fit(rt_, buffer, shape, name);
   };
-  if (trains_ && config_.dropout > 0)
+  if (projection_)
+    fit(projected_, {rows(0), columns(0)}, "activations/projected input");
+  else if (trains_ && config_.dropout > 0)
     fit(dropped_input_, {rows(0), columns(0)}, "activations/input after dropout");
+  if (projection_ && learns_features_)
+    fit(features_gradient_, {rows(0), features_}, "activations/gradient of features");
   std::int64_t scratch = 0, widest_aggregate = 0, gradient = 0;
   Convolution::EdgeScratch edges;
   bool in_place = true;  // the backward pass of every layer
@@ -133,11 +149,12 @@ Tensor Model::forward(const Tensor& features, Stage stage, int epoch,
   dropout_epoch_ = config_.dropout > 0 ? dropout_epoch : std::nullopt;
   context_.draws = dropout_epoch;
   steps_ = dropout_epoch.has_value();
-  if (dropout_epoch_) {
-    rt_.phase({stage, epoch, 0});
-    rt_.submit(Lane::compute,
-               Activate{features, std::nullopt, input(1, features), Activation::none, dropout(0)});
-  }
+  if (projection_ || dropout_epoch_) rt_.phase({stage, epoch, 0});
+  const Tensor first = input(1, features);
+  if (projection_) projection_->forward(0, features, first);
+  if (dropout_epoch_)
+    rt_.submit(Lane::compute, Activate{projection_ ? first : features, std::nullopt, first,
+                                       Activation::none, dropout(0)});
   for (int l = 1; l <= layers(); ++l) {
     rt_.phase({stage, epoch, l});
     const Tensor x = input(l, features), y = activated(l);
@@ -225,6 +242,15 @@ void Model::backward(const Tensor& features, int epoch, const GradientsReady& re
     }
     ready(at(l).first_parameter);
   }
+  if (projection_) project_backward(features, epoch, ready);
+}
+
+void Model::project_backward(const Tensor& features, int epoch, const GradientsReady& ready) {
+  rt_.phase({Stage::backward, epoch, 0});
+  const Tensor dx = gradient_below(1).rows_at(0, rows(0));
+  projection_->set_gradients(0, features, dx);
+  if (learns_features_) projection_->backward(0, dx, features_gradient(), 0);
+  ready(0);
 }
 
 /// The adjoint of finish_forward: dz ← gradient at the convolution's output from dy, the gradient
@@ -285,6 +311,7 @@ Tensor Model::input(int layer, const Tensor& features) const {
     const Buffer& buffer = residual(layer - 1) ? below.sum : below.activation;
     return buffer.view(inputs(layer), columns(layer - 1));
   }
+  if (projection_) return projected_.view(rows(0), columns(0));
   return dropout_epoch_ ? dropped_input_.view(rows(0), columns(0)) : features;
 }
 

@@ -10,10 +10,12 @@
 #include "core/base/index.hpp"
 #include "core/model/convolution.hpp"
 #include "core/model/network/network.hpp"
+#include "core/model/relation/own_weights.hpp"
 
 namespace orrery {
 
 /// Layer l of L: h_l = dropout(act(norm(conv_l(h_{l−1}) + b_l))); the last one is only conv + bias.
+/// With a projection h_0 = dropout(x·P_t) of a vertex of type t, in the place of the input after dropout.
 /// The last `dense_layers` of them have no A. With `inner_layers` conv_l of a hidden layer is one
 /// with dense layers inside (nested_layer.cpp). h_0 is the input after dropout. With `residual`
 /// layers 2 to L − 1, whose widths are equal, add their input: h_l = h_{l−1} + dropout(act(...)).
@@ -24,7 +26,8 @@ namespace orrery {
 /// that layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic; 0 for a first
 /// layer that aggregates an input wider than d_1); the aggregated input of every layer that
 /// aggregates first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
-/// mggcn_compat); with input dropout a copy of the input; with layer norm the normalised rows of
+/// mggcn_compat); with input dropout a copy of the input; with a projection n_0·d_0 instead of that
+/// copy, and n_0·features where features are learned; with layer norm the normalised rows of
 /// each such layer, and 1/deviation of each row; with batch norm the same rows, and for their
 /// columns 2·d_l + 1 sums in double and 2·d_l more, which layers share; with residual connections
 /// h_l of each such layer; for GraphSAGE and dense layers one shared gradient buffer; with inner
@@ -46,8 +49,10 @@ class Model final : public Network {
                  std::optional<std::uint32_t> dropout_epoch) override;
   Tensor logits_gradient() const override;
   void backward(const Tensor& features, int epoch, const GradientsReady& ready) override;
-  void want_features_gradient() override { context_.input_gradient = true; }
-  Tensor features_gradient() const override { return gradient_below(1); }
+  void want_features_gradient() override { learns_features_ = context_.input_gradient = true; }
+  Tensor features_gradient() const override {
+    return projection_ ? features_gradient_.view(rows(0), features_) : gradient_below(1);
+  }
   std::optional<Tensor> embeddings(const Tensor& features) const override {
     return input(layers(), features).rows_at(0, rows(layers()));
   }
@@ -103,6 +108,8 @@ class Model final : public Network {
   void declare_parameters();
   void allocate_buffers();
   Products& products() const { return *context_.products; }
+  /// The gradients of the projection, and of the features if they are wanted.
+  void project_backward(const Tensor& features, int epoch, const GradientsReady& ready);
   void finish_forward(int layer, const Tensor& y);
   /// Norms of a layer, in place; their adjoints set the gradients of gain and shift.
   void normalise_rows(int layer, const Tensor& y);
@@ -119,10 +126,14 @@ class Model final : public Network {
   TrainConfig train_;
   bool trains_;
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
+  std::int64_t features_;             ///< columns of the input
   Parameters parameters_;
   LayerContext context_;
+  std::optional<OwnWeights> projection_;
   std::vector<Layer> layers_;
-  Buffer dropped_input_, gradient_;
+  Buffer projected_, dropped_input_, gradient_;
+  Buffer features_gradient_;  ///< beside a projection, if it is wanted
+  bool learns_features_ = false;
   Buffer column_sums_;                          ///< for a batch norm's backward pass
   bool steps_ = false;                          ///< whether the last forward() was one of training
   std::optional<std::uint32_t> dropout_epoch_;  ///< of the last forward()

@@ -53,7 +53,7 @@ class TapeCounter {
   std::int64_t columns(std::int64_t width) const { return products_.columns(width).count; }
   std::int64_t width(int level) const {
     if (deep()) return columns(model_.hidden);
-    if (level == 0) return columns(features_);
+    if (level == 0) return columns(input_width(model_, features_));
     return columns(level == layers() ? classes_ : model_.hidden);
   }
   Sizes sizes(int layer) const {

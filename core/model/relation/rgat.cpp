@@ -58,7 +58,8 @@ class RelationView final : public Products {
 class RgatConvolution final : public Convolution {
  public:
   RgatConvolution(LayerContext& context, int layer, std::int64_t in, std::int64_t out, bool decays)
-      : Convolution(context, layer, in, out), self_(context, in, out, decays) {
+      : Convolution(context, layer, in, out),
+        self_(context, in, out, decays, context.model->self_by_type, "self") {
     for (const std::string& relation : context.model->relations) {
       context.parameters.begin_part(relation + ".");
       relations_.push_back(gat_layer().make(context, layer, in, out, decays));
@@ -137,7 +138,7 @@ class RgatConvolution final : public Convolution {
     if (!dx) return self_gradients();
     c_.products->bring_sources_adjoint(layer_, *dz, self_gradients);
     if (!has_all_sources()) submit(Copy{dz->rows_at(0, rows_in()), *dx});
-    self_.backward(layer_, dy, *dx);
+    self_.backward(layer_, dy, *dx, 1);
   }
 
  private:

@@ -33,7 +33,7 @@ class RgcnConvolution final : public Convolution {
       : Convolution(context, layer, in, out),
         relations_(static_cast<int>(context.model->relations.size())),
         blocks_(has_blocks(*context.model, in, out) ? context.model->blocks : 1),
-        self_(context, in, out, decays) {
+        self_(context, in, out, decays, context.model->self_by_type, "self") {
     const int bases = context.model->bases;
     if (bases > 0) {
       bases_ =
@@ -112,7 +112,7 @@ class RgcnConvolution final : public Convolution {
     });
     p.bring_sources_adjoint(layer_, dz, self_gradients);
     if (!has_all_sources()) submit(Copy{dz.rows_at(0, rows_in()), *dx});
-    self_.backward(layer_, dy, *dx);
+    self_.backward(layer_, dy, *dx, 1);
   }
 
  private:

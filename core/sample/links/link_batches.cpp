@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
+#include "core/sample/numbering.hpp"
 
 namespace orrery {
 namespace {
@@ -49,19 +49,23 @@ std::shared_ptr<const LinkTask> in_copies(std::shared_ptr<const LinkTask> once, 
 
 }  // namespace
 
-PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices) {
-  std::unordered_map<Vertex, Vertex> row;
-  row.reserve(vertices.size());
-  for (std::size_t i = 0; i < vertices.size(); ++i)
-    row.emplace(vertices[i], static_cast<Vertex>(i));
+PairRows pair_rows(const ScoredLinks& pairs, std::span<const Vertex> vertices) {
+  TableNumbering row(std::ssize(vertices));
+  row.begin();
+  std::vector<Vertex> numbered;
+  numbered.reserve(vertices.size());
+  for (const Vertex v : vertices) row.number(v, numbered);
   PairRows rows;
+  rows.left.reserve(pairs.links.size() + pairs.negatives.size());
+  rows.right.reserve(rows.left.capacity());
   rows.links = std::ssize(pairs.links);
   rows.per_link = pairs.per_link;
   for (const auto* list : {&pairs.links, &pairs.negatives})
     for (const VertexPair& pair : *list) {
-      rows.left.push_back(row.at(pair.source));
-      rows.right.push_back(row.at(pair.destination));
+      rows.left.push_back(row.number(pair.source, numbered));
+      rows.right.push_back(row.number(pair.destination, numbered));
     }
+  ORRERY_ASSERT(numbered.size() == vertices.size() && "an end of a pair is not among the vertices");
   return rows;
 }
 
@@ -200,15 +204,13 @@ ScoredLinks LinkBatches::of(int rank, int epoch, int step) const {
 }
 
 std::vector<Vertex> LinkBatches::vertices_of(const ScoredLinks& pairs) {
-  std::unordered_map<Vertex, bool> seen;
+  TableNumbering numbers(2 * (std::ssize(pairs.links) + std::ssize(pairs.negatives)));
+  numbers.begin();
   std::vector<Vertex> vertices;
-  const auto add = [&](Vertex v) {
-    if (seen.emplace(v, true).second) vertices.push_back(v);
-  };
   for (const auto* list : {&pairs.links, &pairs.negatives})
     for (const VertexPair& pair : *list) {
-      add(pair.source);
-      add(pair.destination);
+      numbers.number(pair.source, vertices);
+      numbers.number(pair.destination, vertices);
     }
   return vertices;
 }

@@ -36,8 +36,8 @@ struct PairRows {
   std::int64_t pairs() const { return std::ssize(left); }
 };
 
-/// The rows of pairs whose vertices are all among `vertices`.
-PairRows pair_rows(const ScoredLinks& pairs, const std::vector<Vertex>& vertices);
+/// The rows of pairs whose vertices are all among `vertices`, which are distinct.
+PairRows pair_rows(const ScoredLinks& pairs, std::span<const Vertex> vertices);
 
 /// The links of all ranks and steps, each a function of the seed, the epoch, the step and the link. If a
 /// vertex stands for several (Dataset::magnify), each link is in one copy of the graph, which is drawn for it,
@@ -58,6 +58,11 @@ class LinkBatches {
   /// Links of all ranks together in a step, and in an epoch.
   std::int64_t links(int step) const;
   std::int64_t links() const { return std::ssize(task_->train); }
+  /// Bytes of the graph in which pairs are looked up.
+  std::int64_t graph_bytes() const {
+    return 4 * static_cast<std::int64_t>(graph_->columns.size()) +
+           8 * static_cast<std::int64_t>(graph_->offsets.size());
+  }
   /// Whether a step takes some of the links, as seeds of batches that have all their rows.
   bool in_batches() const { return seeds_.has_value(); }
   /// The largest number of links that a rank has in a step.

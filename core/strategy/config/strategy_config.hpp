@@ -45,6 +45,13 @@ struct SamplingConfig {
   bool every_epoch = false;       ///< draw in every epoch; else once for the run
 };
 
+/// Features that are learned like the weights, starting from the given ones.
+struct LearnedFeatures {
+  double rate = 0.01;  ///< of their Adam
+  /// Types of the vertices whose features are learned, while others keep theirs; none: all are.
+  std::vector<std::string> types{};
+};
+
 struct StrategyConfig {
   std::string type = "full_graph";  ///< a name in strategy_infos()
   bool overlap = true;   ///< overlap communication and computation; off: one after the other
@@ -64,6 +71,8 @@ struct StrategyConfig {
   /// Whether values decide which operations follow; a recording then has more operations than a
   /// run.
   bool depends_on_values() const { return skip_below > 0; }
+
+  std::optional<LearnedFeatures> learned{};  ///< full_graph, mini_batch; none: features are given
 
   // model_averaging
   Averaging averaging = Averaging::model;

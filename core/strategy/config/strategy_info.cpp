@@ -153,6 +153,30 @@ EvaluatedOn evaluated_on(const StrategyConfig& strategy) {
   return on != nullptr ? on(strategy) : EvaluatedOn{};
 }
 
+std::optional<LearnedFeatures> read_learned_features(const Settings& file) {
+  if (!file.flag("strategy.learn_features").value_or(false)) return std::nullopt;
+  LearnedFeatures learned;
+  learned.rate = file.number("strategy.features_rate")
+                     .value_or(file.number("train.learning_rate").value_or(learned.rate));
+  learned.types = file.texts("strategy.learned_types").value_or(std::vector<std::string>{});
+  return learned;
+}
+
+void require_sound_learned_features(const Settings& file) {
+  if (file.flag("strategy.learn_features").value_or(false)) {
+    if (file.flag("dataset.inductive").value_or(false))
+      throw ConfigError("strategy.learn_features",
+                        "vertices outside of the training graph would be evaluated with features "
+                        "that were never learned: set it or dataset.inductive to false");
+    return;
+  }
+  for (const char* key : {"strategy.learned_types", "strategy.features_rate"})
+    if (file.has(key))
+      throw ConfigError(key,
+                        "applies to learned features: leave it out, or set strategy.learn_features "
+                        "to true");
+}
+
 void read_part_settings(const Settings& file, StrategyConfig& config) {
   config.degrees = file.choice<Degrees>("strategy.degrees",
                                         {{"part", Degrees::part}, {"original", Degrees::original}},

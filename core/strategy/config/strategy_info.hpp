@@ -45,7 +45,8 @@ struct EvaluatedOn {
 /// Everything that decides which weights a strategy learns, beside data, model and training; apart
 /// from rounding.
 enum class LearnsFrom : std::uint8_t {
-  data,      ///< nothing else: it is whole-graph training, on any cut and any number of ranks
+  data,  ///< nothing else (but which features are learned): it is whole-graph training, on any cut
+         ///< and any number of ranks
   settings,  ///< its settings
   /// its settings and the partition; also the number of ranks, unless ranks take parts in turn
   cut
@@ -188,6 +189,12 @@ EvaluatedOn evaluated_on(const StrategyConfig& strategy);
 
 /// strategy.degrees and strategy.evaluate_on.
 void read_part_settings(const Settings& file, StrategyConfig& config);
+/// strategy.learn_features, learned_types and features_rate.
+std::optional<LearnedFeatures> read_learned_features(const Settings& file);
+/// Combinations with them that the schema cannot express.
+///
+/// Errors    ConfigError
+void require_sound_learned_features(const Settings& file);
 /// strategy.fanouts: one number for each layer, the first at the seeds.
 ///
 /// Errors    ConfigError

@@ -24,10 +24,10 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
   if (structure.vertices.size() > 0)
     vertices_ = load_indices(rt, structure.vertices, "graph/vertices of sources");
-  if (const auto& [rows, row_of_entry] = structure.features; rows) {
-    features_ = Buffer(rt, {structure.features.size(), rows->width()}, DType::f32,
+  if (const auto& features = structure.features; features.rows) {
+    features_ = Buffer(rt, {features.size(), features.rows->width()}, DType::f32,
                        "graph/features of edges");
-    rt.submit(Lane::copy, Load{FeatureRows{rows, row_of_entry}, features_.tensor()});
+    rt.submit(Lane::copy, Load{features.source(), features_.tensor()});
   }
   rt.wait(Lane::compute, rt.record(Lane::copy));
   edges_ = {

@@ -41,7 +41,7 @@ IndexList numbers_of(const Csr& a, const EndVertices& ends) {
   return IndexList(std::move(numbers));
 }
 
-std::shared_ptr<const std::vector<Vertex>> feature_rows_of(const Csr& a, const EndVertices& ends) {
+IndexList feature_rows_of(const Csr& a, const EndVertices& ends) {
   auto rows = std::make_shared<std::vector<Vertex>>(a.columns.size());
   parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r)
@@ -49,7 +49,7 @@ std::shared_ptr<const std::vector<Vertex>> feature_rows_of(const Csr& a, const E
         (*rows)[at(e)] = ends.features->row_of(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])],
                                                ends.relation);
   });
-  return rows;
+  return IndexList(std::move(rows));
 }
 
 /// For edges that are only counted.
@@ -62,6 +62,8 @@ EdgeStructure counted(const SparseMatrix& a, const std::optional<EndVertices>& e
   edges.order = IndexList::counted(counts.nnz);
   if (ends && ends->edges) edges.numbers = IndexList::counted(counts.nnz);
   if (ends && ends->of_sources) edges.vertices = IndexList::counted(counts.cols);
+  if (ends && ends->features)
+    edges.features = {ends->features->rows, IndexList::counted(counts.nnz)};
   return edges;
 }
 

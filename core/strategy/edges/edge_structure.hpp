@@ -31,8 +31,12 @@ struct EdgeStructure {
   /// Features of edges: for each entry of `pattern` a row of `rows`; null if edges have none.
   struct FeaturesOfEntries {
     std::shared_ptr<const Features> rows;
-    std::shared_ptr<const std::vector<Vertex>> row_of_entry;
-    std::int64_t size() const { return row_of_entry ? std::ssize(*row_of_entry) : 0; }
+    IndexList row_of_entry;
+    std::int64_t size() const { return row_of_entry.size(); }
+    Source source() const {
+      if (!row_of_entry.known()) return Unknown{"features of edges"};
+      return FeatureRows{rows, row_of_entry.numbers()};
+    }
   } features{};
   std::shared_ptr<const RelationStructure> relations{};  ///< for layers that work by relation: all
 

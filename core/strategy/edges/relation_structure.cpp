@@ -1,6 +1,7 @@
 #include "core/strategy/edges/relation_structure.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -71,35 +72,48 @@ RelationStructure make_relations(const PartitionedGraph& source, const HaloStruc
   return made;
 }
 
-RelationStructure make_relations(const StackedRelations& stacked, const Csr& block,
+std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const Vertex> vertices,
+                                                      const StackedRelations& stacked) {
+  std::vector<std::vector<Products::Rows>> types(stacked.types.size());
+  for (const TypeRun& run : type_runs(vertices, stacked))
+    types[at(run.type)].push_back({run.first, run.count});
+  return types;
+}
+
+RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
                                  std::int64_t rows, std::span<const Vertex> vertices) {
   RelationStructure made;
-  made.types.resize(stacked.types.size());
+  made.types = rows_by_type(vertices.first(at(rows)), stacked);
   std::vector<std::int64_t> of_type(stacked.types.size(), 0);
   const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
-  for (const TypeRun& run : runs) {
-    made.types[at(run.type)].push_back({run.first, run.count});
-    of_type[at(run.type)] += run.count;
-  }
+  for (const TypeRun& run : runs) of_type[at(run.type)] += run.count;
   made.relations.resize(at(stacked.relations));
   for (std::size_t t = 0; t < stacked.types.size(); ++t)
     for (const int r : stacked.types[t].relations)
       made.relations[at(r)].destination = static_cast<int>(t);
   std::vector<RowBuilder> matrices;
   for (const RelationMatrix& relation : made.relations)
-    matrices.emplace_back(of_type[at(relation.destination)], block.cols);
+    matrices.emplace_back(of_type[at(relation.destination)], block.cols());
 
   std::int64_t row = 0;  // a vertex has one for each relation into its type
   const auto take_row = [&](RowBuilder& matrix) {
-    const auto drawn = block.row(row++);
-    const float share = 1 / static_cast<float>(drawn.size());
-    for (const Vertex c : drawn) matrix.add(c, share);
+    const auto drawn = block.csr().row(row);
+    if (block.values) {
+      const auto weights = block.row_values(row);
+      const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+      for (std::size_t e = 0; e < drawn.size(); ++e)
+        matrix.add(drawn[e], sum == 0 ? 0.0F : static_cast<float>(weights[e] / sum));
+    } else {
+      const float share = 1 / static_cast<float>(drawn.size());
+      for (const Vertex c : drawn) matrix.add(c, share);
+    }
     matrix.end_row();
+    ++row;
   };
   for (const TypeRun& run : runs)
     for (std::int64_t i = 0; i < run.count; ++i)
       for (const int r : stacked.types[at(run.type)].relations) take_row(matrices[at(r)]);
-  ORRERY_ASSERT(row == block.rows);
+  ORRERY_ASSERT(row == block.rows());
   for (std::size_t r = 0; r < matrices.size(); ++r) {
     made.relations[r].matrix = matrices[r].finish();
     made.relations[r].transposed = transpose(made.relations[r].matrix);

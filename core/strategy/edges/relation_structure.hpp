@@ -30,14 +30,21 @@ struct RelationMatrix {
 /// All relations of a rank, and its rows of each type.
 struct RelationStructure {
   std::vector<std::vector<Products::Rows>> types;  ///< of each, in runs
+  /// The same of the rows that a first layer works on, where they are more than these.
+  std::vector<std::vector<Products::Rows>> input_types{};
   std::vector<RelationMatrix> relations;
   bool empty() const { return relations.empty(); }
   std::int64_t bytes() const;  ///< of the matrices, in host memory
 };
 
+/// The rows of each type, in runs, among these vertices.
+std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const Vertex> vertices,
+                                                      const StackedRelations& stacked);
+
 /// The same of a block of drawn edges, which has the rows of `stacked` for each of the first `rows` of
-/// the vertices, and column i for vertices[i]: means over the drawn in-neighbours.
-RelationStructure make_relations(const StackedRelations& stacked, const Csr& block,
+/// the vertices, and column i for vertices[i]: means over the drawn in-neighbours, by the weights
+/// that are the block's values if it has some.
+RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
                                  std::int64_t rows, std::span<const Vertex> vertices);
 
 /// The same for a model that weighs the edges of relations. `vertices`: global, of all sources; `keys`:

@@ -7,14 +7,25 @@
 
 namespace orrery {
 
-HostWork drawing_work(std::int64_t edges, bool grouped) {
-  // Bytes that a drawn edge touches in the graph and in the numbering: a cache line each.
-  constexpr std::int64_t kBytesPerEdge = 2 * 64;
-  return {grouped ? "sample_relations" : "sample", edges, kBytesPerEdge * edges, 1};
+HostWork drawing_work(std::int64_t edges, bool grouped, int values) {
+  // What a drawn edge touches in the graph, the numbering and lists of values: a cache line each.
+  constexpr std::int64_t kLine = 64;
+  return {grouped ? "sample_relations" : "sample", edges, (2 + values) * kLine * edges, 1};
+}
+
+HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes) {
+  // For both ends the row that tells whether a pair is an edge, and a place in a table: so many cache
+  // lines come from beyond a core's own cache as the graph is larger than that.
+  constexpr double kLines = 4, kLine = 64, kCache = 1 << 20;
+  const double beyond =
+      1 - std::min(1.0, kCache / static_cast<double>(std::max<std::int64_t>(1, graph_bytes)));
+  return {"pairs", pairs,
+          static_cast<std::int64_t>(kLines * kLine * beyond * static_cast<double>(pairs)), 1};
 }
 
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
-                                    const StackedRelations* relations) {
+                                    const StackedRelations* relations,
+                                    const std::shared_ptr<const EdgeFeatures>& features) {
   std::vector<EdgeStructure> edges;
   if (!weighs_edges(model)) return edges;
   if (by_relation(model)) {
@@ -22,14 +33,17 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
       const bool again = batch.alike && !edges.empty();
       edges.push_back(again ? edges.front() : EdgeStructure{});
       if (again) continue;
-      RelationStructure made = make_relations(*relations, batch.layers[l].forward.csr(),
-                                              batch.rows[l + 1], *batch.vertices);
-      if (weighs_relations(model)) weigh_relations(made, ends_for(model), *batch.vertices);
+      RelationStructure made =
+          make_relations(*relations, batch.layers[l].forward, batch.rows[l + 1], *batch.vertices);
+      if (weighs_relations(model))
+        weigh_relations(made, ends_for(model, features), *batch.vertices);
+      if (l == 0 && model.projection > 0)
+        made.input_types = rows_by_type(*batch.vertices, *relations);
       edges.back().relations = std::make_shared<const RelationStructure>(std::move(made));
     }
     return edges;
   }
-  std::optional<EndVertices> ends = ends_for(model);
+  std::optional<EndVertices> ends = ends_for(model, features);
   if (ends && batch.vertices) ends->rows = ends->sources = *batch.vertices;
   for (const SampledBatch::Layer& layer : batch.layers)
     edges.push_back(batch.alike && !edges.empty() ? edges.front()
@@ -41,11 +55,14 @@ namespace {
 
 /// Rows of all types begin with the first one, because each type is at its bound by itself.
 RelationStructure largest_relations(const ModelConfig& model, const SampledBatches& batches,
-                                    const SampledBatch& largest, int layer) {
+                                    const SampledBatch& largest, int layer,
+                                    const std::shared_ptr<const EdgeFeatures>& features) {
   const SampledBatches::RelationBounds most = batches.relation_bounds(layer);
   const std::int64_t columns = largest.rows[at(layer) - 1];
   RelationStructure made;
   made.relations.resize(most.edges.size());
+  if (layer == 1 && model.projection > 0)
+    for (const std::int64_t rows : batches.type_bounds(0)) made.input_types.push_back({{0, rows}});
   for (std::size_t t = 0; t < most.rows.size(); ++t) {
     made.types.push_back({{0, most.rows[t]}});
     for (const int r : batches.relations()->types[t].relations) {
@@ -54,8 +71,8 @@ RelationStructure largest_relations(const ModelConfig& model, const SampledBatch
       relation.destination = static_cast<int>(t);
       if (weighs_relations(model)) {
         const std::int64_t sources = std::min(columns, most.rows[t] + edges);
-        relation.edges =
-            make_edge_structure({Counts{most.rows[t], sources, edges}, nullptr}, ends_for(model));
+        relation.edges = make_edge_structure({Counts{most.rows[t], sources, edges}, nullptr},
+                                             ends_for(model, features));
         relation.sources = IndexList::counted(sources);
       } else {
         relation.matrix = {Counts{most.rows[t], columns, edges}, nullptr};
@@ -69,12 +86,13 @@ RelationStructure largest_relations(const ModelConfig& model, const SampledBatch
 }  // namespace
 
 std::vector<EdgeStructure> largest_edges_of(const ModelConfig& model, const SampledBatches& batches,
-                                            const SampledBatch& largest) {
-  if (!by_relation(model)) return edges_of(model, largest);
+                                            const SampledBatch& largest,
+                                            const std::shared_ptr<const EdgeFeatures>& features) {
+  if (!by_relation(model)) return edges_of(model, largest, nullptr, features);
   std::vector<EdgeStructure> edges(largest.layers.size());
   for (std::size_t l = 0; l < edges.size(); ++l)
     edges[l].relations = std::make_shared<const RelationStructure>(
-        largest_relations(model, batches, largest, static_cast<int>(l) + 1));
+        largest_relations(model, batches, largest, static_cast<int>(l) + 1, features));
   return edges;
 }
 
@@ -109,6 +127,9 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
     bytes += of_layer.bytes();
     if (batch.alike) break;
   }
+  if (batch.pairs)
+    for (const auto* list : {&batch.pairs->left, &batch.pairs->right})
+      bytes += static_cast<std::int64_t>(list->capacity()) * number;
   return bytes + list_bytes(batch.target_weights) + list_bytes(batch.features.pulled.numbers) +
          list_bytes(batch.features.pulled.rows_per_owner) + list_bytes(batch.features.places);
 }

@@ -17,17 +17,24 @@
 namespace orrery {
 
 /// The work of drawing and cutting a batch with this many edges. A model that works by relation has
-/// its edges grouped as well, which has a price of its own.
-HostWork drawing_work(std::int64_t edges, bool grouped = false);
+/// its edges grouped as well, which has a price of its own. `values`: how many values that the data
+/// has for each edge (weights, rows of features) are looked up.
+HostWork drawing_work(std::int64_t edges, bool grouped = false, int values = 0);
+
+/// The work of drawing negatives for links, and of finding the rows of the ends of so many pairs, which
+/// are looked up in a graph of so many bytes.
+HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes);
 
 /// The edges of each layer if the model weighs them or works by relation, else none. `relations`: what
-/// the batch was drawn from, for the latter.
+/// the batch was drawn from, for the latter. `features`: of the data's edges; null: they have none.
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,
-                                    const StackedRelations* relations = nullptr);
+                                    const StackedRelations* relations = nullptr,
+                                    const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
 /// Those of SampledBatches::largest(), counted only.
-std::vector<EdgeStructure> largest_edges_of(const ModelConfig& model, const SampledBatches& batches,
-                                            const SampledBatch& largest);
+std::vector<EdgeStructure> largest_edges_of(
+    const ModelConfig& model, const SampledBatches& batches, const SampledBatch& largest,
+    const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
@@ -50,12 +57,13 @@ class BatchProducts : public RankProducts {
   IndexList vertices() const override {
     return batch_->vertices ? IndexList(batch_->vertices) : IndexList::counted(rows(0));
   }
+  std::shared_ptr<const PairRows> pairs() const override { return batch_->pairs; }
   std::int64_t rows(int level) const override { return batch_->rows[at(level)]; }
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
   const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }
-  const std::vector<Rows>& rows_of_type(int layer, int type) const override {
-    return relations(layer).rows_of_type(type);
+  const std::vector<Rows>& rows_of_type(int level, int type) const override {
+    return level == 0 ? relations(1).inputs_of_type(type) : relations(level).rows_of_type(type);
   }
   const std::vector<Rows>& rows_of_relation(int layer, int relation) const override {
     return relations(layer).rows(relation);

@@ -50,7 +50,8 @@ class Shares {
 }  // namespace
 
 CooperativeShare cooperative_share(const SampledBatches& batches, const ModelConfig& model,
-                                   int rank, int epoch, int step) {
+                                   int rank, int epoch, int step,
+                                   const std::shared_ptr<const EdgeFeatures>& features) {
   const int ranks = batches.ranks_per_server(), index = rank % ranks;
   const auto batch = batches.of_server(rank / ranks, epoch, step);
   const std::vector<Vertex>& vertices = *batch->vertices;
@@ -74,7 +75,7 @@ CooperativeShare cooperative_share(const SampledBatches& batches, const ModelCon
                                              index));
     if (!weighs_edges(model)) continue;
     const HaloStructure& part = made.parts.back();
-    std::optional<EndVertices> ends = ends_for(model);
+    std::optional<EndVertices> ends = ends_for(model, features);
     std::vector<Vertex> sources;
     if (ends) {
       const std::span<const Vertex> own(of_rank[at(index)]);

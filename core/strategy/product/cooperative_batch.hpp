@@ -27,9 +27,12 @@ struct CooperativeShare {
   }
 };
 
+/// `features`: of the data's edges; null: they have none.
+///
 /// Requires  cooperative batches
 CooperativeShare cooperative_share(const SampledBatches& batches, const ModelConfig& model,
-                                   int rank, int epoch, int step);
+                                   int rank, int epoch, int step,
+                                   const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
 /// Products of a share. Rows travel within the server, in both directions, for each layer. Features
 /// are pulled from their owners.

@@ -112,7 +112,7 @@ void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float 
 }
 
 LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure)
-    : types_(structure.types) {
+    : types_(structure.types), input_types_(structure.input_types) {
   for (const RelationMatrix& relation : structure.relations) {
     OfRelation made{relation.destination, {}, {}, {}, {}};
     if (relation.edges) {

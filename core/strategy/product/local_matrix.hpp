@@ -54,6 +54,10 @@ class LocalRelations {
   LocalRelations(Runtime& rt, const RelationStructure& structure);
 
   const std::vector<Products::Rows>& rows_of_type(int type) const { return types_[at(type)]; }
+  /// Among the rows that a first layer works on.
+  const std::vector<Products::Rows>& inputs_of_type(int type) const {
+    return input_types_[at(type)];
+  }
   const std::vector<Products::Rows>& rows(int relation) const {
     return rows_of_type(of(relation).destination);
   }
@@ -78,7 +82,7 @@ class LocalRelations {
     Buffer sources;
   };
   const OfRelation& of(int relation) const { return relations_[at(relation)]; }
-  std::vector<std::vector<Products::Rows>> types_;
+  std::vector<std::vector<Products::Rows>> types_, input_types_;
   std::vector<OfRelation> relations_;
 };
 

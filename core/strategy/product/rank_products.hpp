@@ -12,6 +12,8 @@
 
 namespace orrery {
 
+struct PairRows;
+
 /// The products of one rank on one structure: its placement, products across ranks and
 /// synchronisation. Defaults are those of whole-graph training.
 class RankProducts : public Products {
@@ -28,17 +30,25 @@ class RankProducts : public Products {
   void fill_features_by(std::function<void(const Tensor& features)> fill) {
     fill_features_ = std::move(fill);
   }
+  using LearnFeatures = std::function<void(const Tensor& gradient, int epoch, int step)>;
   /// Takes a step on the features themselves, if they are learned. A collective; `step` counts from
-  /// 1.
+  /// 1. Default: whoever was asked to take it.
   ///
   /// Shapes    gradient [rows(0), columns]
-  virtual void learn_features(const Tensor& /*gradient*/, int /*epoch*/, int /*step*/) {}
+  virtual void learn_features(const Tensor& gradient, int epoch, int step) {
+    learn_features_(gradient, epoch, step);
+  }
+  /// From now on the default learn_features() calls `learn`.
+  void learn_features_by(LearnFeatures learn) { learn_features_ = std::move(learn); }
   /// Placement the global vertex of each level-0 row. The rows of the last level are this rank's
   ///           own vertices.
   virtual IndexList vertices() const = 0;
   /// The weight of each training vertex among the rows of the last level in the loss, in their
   /// order. Default, null: all count equally.
   virtual std::shared_ptr<const std::vector<float>> target_weights() const { return nullptr; }
+  /// The rows of the pairs that the step of these products scores, where it trains on links in batches;
+  /// null: LinkBatches::rows_of_step() has them.
+  virtual std::shared_ptr<const PairRows> pairs() const { return nullptr; }
   /// Whole rows of an activation if this rank holds only some of its columns; else x itself. The
   /// caller may overwrite the result, which is valid until the next call.
   virtual Tensor whole_rows(const Tensor& x, std::int64_t width);
@@ -57,6 +67,7 @@ class RankProducts : public Products {
 
  private:
   std::function<void(const Tensor&)> fill_features_;
+  LearnFeatures learn_features_;
 };
 
 }  // namespace orrery

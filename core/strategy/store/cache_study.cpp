@@ -54,7 +54,7 @@ CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
   study.most.assign(rows.size(), 0);
   std::vector<CachePolicy> policies;
   for (const auto& [name, policy] : kCachePolicies) {
-    if (policy == CachePolicy::vip && !batches.has_seeds()) continue;
+    if (policy == CachePolicy::vip && !batches.knows_chances()) continue;
     policies.push_back(policy);
     study.policies.push_back({std::string(name), study.most, study.most});
   }

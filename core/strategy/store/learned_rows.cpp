@@ -1,7 +1,5 @@
 #include "core/strategy/store/learned_rows.hpp"
 
-#include <fmt/core.h>
-
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -17,9 +15,6 @@ Buffer loaded(Runtime& rt, const IndexList& list, std::string_view name) {
   return buffer;
 }
 
-/// All elements as one row.
-Tensor flat(const Tensor& rows) { return rows.reshaped({1, rows.shape.size()}); }
-
 }  // namespace
 
 LearnedRows::Batch::Batch(Runtime& rt, RowExchange exchange)
@@ -32,15 +27,10 @@ LearnedRows::Batch::Batch(Runtime& rt, RowExchange exchange)
 
 LearnedRows::LearnedRows(Runtime& rt, const VertexData& own, const RowOwners& owners,
                          std::int64_t width, double rate)
-    : rt_(rt), owners_(owners), width_(width), rate_(rate), owned_(at(rt.size()), 0) {
-  for (const std::int32_t owner : owners_.owner) ++owned_[at(owner)];
-  const Shape shape{own.vertices(), width_};
-  table_ = Buffer(rt, shape, DType::f32, "learned features/rows");
-  first_moment_ = Buffer(rt, shape, DType::f32, "learned features/first moment");
-  second_moment_ = Buffer(rt, shape, DType::f32, "learned features/second moment");
-  rt_.submit(Lane::compute, Load{own.features(0), table_.tensor()});
-  for (const Buffer* moment : {&first_moment_, &second_moment_})
-    rt_.submit(Lane::compute, Fill{moment->tensor(), 0});
+    : LearnedTable(rt, owners, width, rate) {
+  table_ = Buffer(rt, {own.vertices(), width_}, DType::f32, "learned features/rows");
+  rows_ = table_.tensor();
+  rt_.submit(Lane::compute, Load{own.features(0), rows_});
 }
 
 void LearnedRows::bring(const Batch& batch, const Tensor& features) {
@@ -48,7 +38,7 @@ void LearnedRows::bring(const Batch& batch, const Tensor& features) {
   make_fit(rt_, out_, {of.asked.size(), width_}, "learned features/sent");
   make_fit(rt_, in_, {of.brought(), width_}, "learned features/brought");
   const Tensor out = out_.view(of.asked.size(), width_), in = in_.view(of.brought(), width_);
-  rt_.submit(Lane::compute, GatherRows{table_.tensor(), batch.asked_.tensor(), out});
+  rt_.submit(Lane::compute, GatherRows{rows_, batch.asked_.tensor(), out});
   rt_.wait(Lane::comm, rt_.record(Lane::compute));
   rt_.submit(Lane::comm,
              AllToAllV{out, in, of.asked_rows, of.brought_rows, world_group(rt_.size())});
@@ -92,11 +82,8 @@ void LearnedRows::learn(const Batch& batch, const Tensor& gradient, int epoch, i
   // Starting from zero, Adam computes only the change, so the rows get what Adam would have made of
   // them.
   rt_.submit(Lane::compute, Fill{change, 0});
-  Adam adam{flat(change), flat(sum), flat(first), flat(second)};
-  adam.rate = static_cast<float>(rate_);
-  adam.step = step;
-  rt_.submit(Lane::compute, adam);
-  rt_.submit(Lane::compute, ScatterAddRows{change, distinct, table_.tensor()});
+  rt_.submit(Lane::compute, adam(change, sum, first, second, step));
+  rt_.submit(Lane::compute, ScatterAddRows{change, distinct, rows_});
   rt_.submit(Lane::compute, ScatterAddRows{first, distinct, first_moment_.tensor()});
   rt_.submit(Lane::compute, ScatterAddRows{second, distinct, second_moment_.tensor()});
 }
@@ -109,55 +96,7 @@ void LearnedRows::copy_own(const IndexList& vertices, const Tensor& features) {
   }
   own_numbers_ = Buffer(rt_, {std::ssize(*numbers), 1}, DType::i32, "indices/own rows");
   rt_.submit(Lane::compute, Load{IndexArray{std::move(numbers)}, own_numbers_.tensor()});
-  rt_.submit(Lane::compute, GatherRows{table_.tensor(), own_numbers_.tensor(), features});
-}
-
-std::vector<Buffer> LearnedRows::gather() {
-  const bool first = rt_.rank() == 0;
-  const std::int64_t all = first ? vertices() : 0;
-  auto sent = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
-  sent->front() = owned_[at(rt_.rank())];
-  auto received = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
-  if (first) *received = owned_;
-  std::vector<std::int64_t> begin(owned_.size(), 0);
-  for (std::size_t r = 1; r < owned_.size(); ++r) begin[r] = begin[r - 1] + owned_[r - 1];
-  auto places = std::make_shared<std::vector<Vertex>>();
-  for (std::size_t v = 0; v < at(all); ++v)
-    places->push_back(static_cast<Vertex>(begin[at(owners_.owner[v])] + owners_.number[v]));
-
-  Buffer by_owner(rt_, {all, width_}, DType::f32, "checkpoint/rows by owner");
-  Buffer numbers(rt_, {all, 1}, DType::i32, "checkpoint/order of rows");
-  rt_.submit(Lane::compute, Load{IndexArray{std::move(places)}, numbers.tensor()});
-  std::vector<Buffer> gathered;
-  for (const Buffer* state : {&table_, &first_moment_, &second_moment_}) {
-    rt_.wait(Lane::comm, rt_.record(Lane::compute));
-    rt_.submit(Lane::comm, AllToAllV{state->tensor(), by_owner.tensor(), sent, received,
-                                     world_group(rt_.size())});
-    rt_.wait(Lane::compute, rt_.record(Lane::comm));
-    if (!first) continue;
-    gathered.emplace_back(rt_, Shape{1, all * width_}, DType::f32, "checkpoint/learned features");
-    rt_.submit(Lane::compute,
-               GatherRows{by_owner.tensor(), numbers.tensor(), gathered.back().view(all, width_)});
-  }
-  return gathered;
-}
-
-void LearnedRows::restore(const std::vector<std::vector<float>>& state, std::size_t first) {
-  const std::array tables{&table_, &first_moment_, &second_moment_};
-  for (std::size_t i = 0; i < kStates; ++i) {
-    const std::vector<float>& all = state[first + i];
-    if (std::ssize(all) != vertices() * width_)
-      throw ConfigError("", fmt::format("the checkpoint holds {} numbers of learned features, but "
-                                        "there are {} vertices with {} each",
-                                        all.size(), vertices(), width_));
-    auto own = std::make_shared<std::vector<float>>();
-    own->resize(at(owned_[at(rt_.rank())] * width_));
-    for (std::size_t v = 0; v < owners_.owner.size(); ++v)
-      if (owners_.owner[v] == rt_.rank())
-        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(v) * width_, width_,
-                    own->begin() + owners_.number[v] * width_);
-    rt_.submit(Lane::compute, Load{FloatArray{std::move(own)}, tables[i]->tensor()});
-  }
+  rt_.submit(Lane::compute, GatherRows{rows_, own_numbers_.tensor(), features});
 }
 
 }  // namespace orrery

@@ -1,31 +1,31 @@
-// Features that are learned: a row of numbers for each vertex, on the rank that owns it.
+// Learned features in batches: rows travel between their owners and the ranks that ask for them.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "core/runtime/buffer.hpp"
+#include "core/strategy/store/learned_table.hpp"
 #include "core/strategy/store/row_exchange.hpp"
 #include "core/strategy/structure/vertex_data.hpp"
 
 namespace orrery {
 
-/// One rank's rows of the table on its device, with their moments, and the exchange with the
-/// others. Owners send a batch's rows when its step begins, and get their gradients back when it
-/// ends. The owner adds up the gradients of a row in the order of the ranks that send them, and
-/// takes one step of a sparse Adam on the rows with gradients.
+/// One rank's rows of the table, and the exchange with the others. Owners send a batch's rows when
+/// its step begins, and get their gradients back when it ends. The owner adds up the gradients of a
+/// row in the order of the ranks that send them, and takes one step of a sparse Adam on the rows
+/// with gradients.
 ///
 /// Staleness none: what is brought has every update before, because owners send rows behind the
 ///           updates on their compute lanes. A rank waits only for the rows that are sent to it,
 ///           not for all others. A rank has one version of the table: that of the last step.
 /// Memory    of width d: 3·own·d, the rows that travel both ways, and 4·d for each distinct row
 ///           that is updated in a step
-/// Placement each row, with its moments, on the rank that owns its vertex
 /// Source    Kingma and Ba 2015; on the rows that have a gradient alone as PyTorch's SparseAdam:
 ///           moments of the others stay, the step counts for all rows together
 /// Departs   the order of sums is fixed, where servers of parameters (DistDGL's among them) add
 ///           gradients as they arrive. No weight decay
-class LearnedRows {
+class LearnedRows final : public LearnedTable {
  public:
   /// Starts with the features of its own vertices. `owners` must outlive this.
   LearnedRows(Runtime& rt, const VertexData& own, const RowOwners& owners, std::int64_t width,
@@ -56,27 +56,8 @@ class LearnedRows {
   /// Shapes    features [vertices, width]
   void copy_own(const IndexList& vertices, const Tensor& features);
 
-  /// Number of rows of its state in a checkpoint: the table and both moments.
-  static constexpr std::size_t kStates = 3;
-  /// The state of all ranks, on rank 0: kStates rows, each with the numbers of all vertices in
-  /// their order. Nothing on other ranks. A collective.
-  std::vector<Buffer> gather();
-  /// Continues from such rows; the first has number `first`.
-  ///
-  /// Errors    ConfigError: of another number of vertices or columns
-  void restore(const std::vector<std::vector<float>>& state, std::size_t first);
-
  private:
-  std::int64_t vertices() const { return static_cast<std::int64_t>(owners_.owner.size()); }
-  /// to[distinct] ← rows; `to` holds all of them as `before`.
-  void put(const Tensor& rows, const Tensor& before, const Tensor& distinct, const Tensor& to);
-
-  Runtime& rt_;
-  const RowOwners& owners_;
-  std::int64_t width_;
-  double rate_;
-  std::vector<std::int64_t> owned_;  ///< rows of each rank
-  Buffer table_, first_moment_, second_moment_;
+  Buffer table_;
   Buffer out_, in_;                       ///< rows that others request, and rows that are brought
   Buffer sum_, change_, first_, second_;  ///< of distinct rows
   Buffer own_numbers_;                    ///< of the last copy_own()

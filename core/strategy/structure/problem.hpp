@@ -50,6 +50,12 @@ struct Problem : ProblemData {
   int ranks() const { return ranks_for(strategy, partition.parts); }
 };
 
+/// Whether the features of each of these vertices are learned.
+///
+/// Requires  data in memory, features that are learned
+/// Errors    ConfigError: learned types that the data does not have
+std::vector<bool> learned_vertices(const Problem& problem, const std::vector<Vertex>& vertices);
+
 /// Where the problem's strategies get the structure of parts.
 std::shared_ptr<const PartitionedGraph> partitioned_graph(const Problem& problem);
 

@@ -55,6 +55,8 @@ NeighbourSampling sampling_of(const Problem& problem, const MiniBatchSettings& s
     sampling.by_relation = fanouts_by_relation(settings, *problem.data->typed);
   if (settings.sampler == BatchSampler::labor)
     sampling.rule = NeighbourRule::labor;
+  else if (settings.sampler == BatchSampler::weighted)
+    sampling.rule = NeighbourRule::weighted;
   else if (settings.sampler != BatchSampler::neighbour)
     sampling.fanouts.assign(at(problem.model.layers), kAllNeighbours);
   else if (settings.replace)
@@ -110,15 +112,56 @@ std::optional<StackedRelations> relations_of(const Problem& problem) {
   return stack(*problem.data->typed, static_cast<int>(problem.data->magnify));
 }
 
+/// The sums of the weights in the rows of A, in which an added self-loop weighs 1; without weights
+/// of edges the lengths of the rows.
+std::vector<double> sums_of_rows(const Problem& problem, const Weighting& weighting) {
+  if (!problem.edge_weights) {
+    const auto lengths = row_lengths(*problem.data->graph, weighting);
+    return {lengths.begin(), lengths.end()};
+  }
+  const auto& [graph, weights] = problem.edge_weights->of_graph;
+  std::vector<double> sums(at(graph->rows), weighting.loops ? 1 : 0);
+  for (Vertex v = 0; v < graph->rows; ++v)
+    for (EdgeIndex e = graph->offsets[at(v)]; e < graph->offsets[at(v) + 1]; ++e)
+      if (graph->columns[at(e)] != v) sums[at(v)] += double{weights[at(e)]};
+  return sums;
+}
+
+std::vector<float> entry_weights_of(const Problem& problem,
+                                    const std::optional<StackedRelations>& relations) {
+  if (!problem.edge_weights) return {};
+  if (!relations) return without_self_loops(problem.edge_weights->of_graph);
+  std::vector<std::span<const float>> of_relations;
+  for (const auto& relation : problem.edge_weights->of_relations)
+    of_relations.emplace_back(relation.values);
+  return stack_values(*problem.data->typed, *relations, of_relations);
+}
+
 NeighbourSampler make_sampler(const Csr& graph, const std::optional<StackedRelations>& relations,
-                              NeighbourSampling sampling) {
+                              NeighbourSampling sampling, std::span<const float> weights) {
   if (relations) return {*relations, std::move(sampling)};
-  return {graph, std::move(sampling)};
+  if (sampling.rule != NeighbourRule::weighted) weights = {};
+  return {graph, std::move(sampling), weights};
+}
+
+/// Weights of edges are used where rows are means of drawn neighbours, and are there to draw by.
+void require_sound_weights(const Problem& problem, const MiniBatchSettings& settings) {
+  ORRERY_ASSERT(!problem.edge_weights || !problem.links);
+  if (settings.sampler == BatchSampler::weighted && !problem.edge_weights)
+    throw ConfigError("dataset.edge_weights",
+                      "is what strategy.sampler weighted draws by: set it to true, or use "
+                      "another sampler");
+  if (problem.edge_weights && is_saint(settings.sampler))
+    throw ConfigError("strategy.sampler",
+                      "saint-* counts how likely an edge is in a batch, not what it weighs: use "
+                      "neighbour, labor, weighted, all or cluster, or leave dataset.edge_weights "
+                      "out");
 }
 
 MiniBatchSettings checked_settings(const Problem& problem) {
   MiniBatchSettings settings = mini_batch_of(problem.strategy);
   require_countable_copies(problem, settings);
+  require_sound_weights(problem, settings);
   if (problem.links) require_seeds_of_links(settings);
   return settings;
 }
@@ -151,11 +194,10 @@ std::string words_of_draws(const SaintSampling& sampling) {
 
 /// The sum of the squares of each column of A, loops included.
 std::vector<double> squares_of_columns(const Csr& graph, const Weighting& weight,
-                                       const std::vector<std::int64_t>& lengths) {
+                                       const std::vector<double>& lengths) {
   std::vector<double> squares(at(graph.cols), 0);
   const auto add = [&](Vertex v, Vertex u) {
-    const double entry =
-        weight(static_cast<double>(lengths[at(v)]), static_cast<double>(lengths[at(u)]));
+    const double entry = weight(lengths[at(v)], lengths[at(u)]);
     squares[at(u)] += entry * entry;
   };
   for (Vertex v = 0; v < graph.rows; ++v) {
@@ -240,8 +282,16 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
           std::make_shared<const std::vector<float>>(std::move(sums))};
 }
 
-SampledBatch::Layer without_values(Csr block) {
-  return {{std::make_shared<const Csr>(std::move(block)), nullptr}, std::nullopt};
+/// A block whose values are the weights of its edges; none without weights.
+SampledBatch::Layer with_weights(Csr block, const std::vector<float>& weights,
+                                 std::span<const EdgeIndex> positions) {
+  SparseMatrix matrix{std::make_shared<const Csr>(std::move(block)), nullptr};
+  if (!weights.empty()) {
+    auto values = std::make_shared<std::vector<float>>(positions.size());
+    for (std::size_t e = 0; e < positions.size(); ++e) (*values)[e] = weights[at(positions[e])];
+    matrix.values = std::move(values);
+  }
+  return {std::move(matrix), std::nullopt};
 }
 
 }  // namespace
@@ -257,27 +307,36 @@ MiniBatchSettings mini_batch_of(const StrategyConfig& config) {
   return own != nullptr ? *own : MiniBatchSettings{};
 }
 
+RowOwners row_owners(const Partition& partition, int copies) {
+  RowOwners made{partition.parts, partition.owner, std::vector<Vertex>(partition.owner.size()),
+                 copies};
+  for (const std::vector<Vertex>& members : partition.members())
+    for (std::size_t i = 0; i < members.size(); ++i)
+      made.number[at(members[i])] = static_cast<Vertex>(i) * copies;
+  return made;
+}
+
 SampledBatches::SampledBatches(const Problem& problem)
     : settings_(checked_settings(problem)),
+      learned_features_(problem.strategy.learned),
       ranks_(problem.ranks()),
       ranks_per_server_(std::max(1, problem.strategy.ranks_per_server)),
       row_bytes_((problem.data->features && problem.data->features->half() ? 2 : 4) *
                  problem.facts().features),
       seed_(problem.train.seed),
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
-      lengths_(row_lengths(*problem.data->graph, weighting_)),
+      lengths_(sums_of_rows(problem, weighting_)),
       graph_(loop_free(problem.data->graph)),
       relations_(relations_of(problem)),
-      first_adjoint_(settings_.learns_features || settings_.cooperative ||
+      entry_weights_(entry_weights_of(problem, relations_)),
+      first_adjoint_(learned_features_ || settings_.cooperative ||
                      first_layer_needs_adjoint(problem.model, problem.facts())),
-      owners_{problem.ranks(), problem.partition.owner,
-              std::vector<Vertex>(problem.partition.owner.size()),
-              static_cast<int>(problem.data->magnify)},
+      owners_(row_owners(problem.partition, static_cast<int>(problem.data->magnify))),
       links_(links_of(problem, settings_)),
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
       most_seeds_(most_seeds_of(problem, settings_)),
-      sampler_(make_sampler(*graph_, relations_, sampling_of(problem, settings_))),
+      sampler_(make_sampler(*graph_, relations_, sampling_of(problem, settings_), entry_weights_)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
       ranks_per_list_(ranks_per_list(problem, settings_.seeds)),
@@ -287,31 +346,10 @@ SampledBatches::SampledBatches(const Problem& problem)
   if (settings_.sampler == BatchSampler::cluster)
     cluster_batches_.emplace(clusters_, settings_.together, seed_);
   if (is_saint(settings_.sampler)) make_saint();
-  for (auto& members : problem.partition.members()) {
-    for (std::size_t i = 0; i < members.size(); ++i)
-      owners_.number[at(members[i])] = static_cast<Vertex>(i) * owners_.copies;
+  for (auto& members : problem.partition.members())
     owned_.push_back(std::make_shared<const std::vector<Vertex>>(std::move(members)));
-  }
-  if (!settings_.learned_types.empty()) choose_learned_types();
-}
-
-void SampledBatches::choose_learned_types() {
-  if (!data_->typed)
-    throw ConfigError(
-        "strategy.learned_types",
-        fmt::format("'{}' has no vertex types in its meta.json: leave it out", data_->name));
-  std::vector<bool> learned(at(data_->vertices()));
-  for (const std::string& name : settings_.learned_types) {
-    const VertexType* type = data_->typed->type(name);
-    if (type == nullptr)
-      throw ConfigError("strategy.learned_types",
-                        "has " + unknown("vertex type", name, data_->typed->type_names()));
-    std::fill_n(learned.begin() + type->first, type->count, true);
-  }
-  for (const auto& owned : owned_) {
-    std::vector<bool>& of_rank = learned_.emplace_back();
-    for (const Vertex v : *owned) of_rank.push_back(learned[at(v)]);
-  }
+  if (!learned_features_ || learned_features_->types.empty()) return;
+  for (const auto& owned : owned_) learned_.push_back(learned_vertices(problem, *owned));
 }
 
 void SampledBatches::make_saint() {
@@ -413,9 +451,9 @@ MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
   return flow;
 }
 
-std::vector<EdgeIndex> SampledBatches::excluded(int rank, int epoch, int step) const {
+ExcludedEntries SampledBatches::excluded(int rank, int epoch, int step) const {
+  if (!links_) return {};
   std::vector<EdgeIndex> entries;
-  if (!links_) return entries;
   const Csr& graph = relations_ ? relations_->rows : *graph_;
   const auto copies = static_cast<Vertex>(owners_.copies);
   const auto exclude = [&](std::int64_t row, Vertex column) {
@@ -430,9 +468,7 @@ std::vector<EdgeIndex> SampledBatches::excluded(int rank, int epoch, int step) c
     if (relations_ && !relations_->leads_to(source, reverse)) continue;
     exclude(relations_ ? relations_->row_of(source, reverse) : source / copies, destination);
   }
-  std::sort(entries.begin(), entries.end());
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  return entries;
+  return {std::move(entries), graph.nnz(), owners_.copies};
 }
 
 MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
@@ -445,11 +481,11 @@ MessageFlow SampledBatches::draw(int rank, int epoch, int step) const {
 }
 
 MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, int step,
-                                     std::span<const EdgeIndex> excluded) const {
+                                     const ExcludedEntries& excluded) const {
   const DrawKey key{seed_, static_cast<std::uint32_t>(epoch),
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   Scratch scratch = take_scratch();
-  MessageFlow flow = sampler_.sample(seeds, key, scratch, false, {excluded, owners_.copies});
+  MessageFlow flow = sampler_.sample(seeds, key, scratch, counts_weights(), excluded);
   if (relations_) order_by_type(flow, *relations_);
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(scratch));
@@ -457,8 +493,16 @@ MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, i
 }
 
 SampledBatch SampledBatches::batch(int rank, int epoch, int step) const {
-  const std::vector<EdgeIndex> gone = excluded(rank, epoch, step);
-  SampledBatch made = made_of(draw(rank, epoch, step), gone);
+  SampledBatch made;
+  if (links_) {
+    const ExcludedEntries gone = excluded(rank, epoch, step);
+    const ScoredLinks scored = links_->of(rank, epoch, step);
+    made = made_of(draw_for(LinkBatches::vertices_of(scored), epoch, step, gone), gone);
+    const auto seeds = std::span(*made.vertices).first(at(made.rows.back()));
+    made.pairs = std::make_shared<const PairRows>(pair_rows(scored, seeds));
+  } else {
+    made = made_of(draw(rank, epoch, step));
+  }
   made.features = wanted(rank, *made.vertices);
   return made;
 }
@@ -476,15 +520,27 @@ std::shared_ptr<const SampledBatch> SampledBatches::of_server(int server, int ep
   });
 }
 
-SampledBatch SampledBatches::made_of(MessageFlow flow, std::span<const EdgeIndex> excluded) const {
+namespace {
+
+/// Of the entries of a block among those of the graph; empty if nobody asked for them.
+std::span<const EdgeIndex> positions_of(const MessageFlow& flow, std::size_t block) {
+  if (flow.edges.empty()) return {};
+  return flow.edges[block];
+}
+
+}  // namespace
+
+SampledBatch SampledBatches::made_of(MessageFlow flow, const ExcludedEntries& excluded) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
   made.rows = std::move(flow.rows);
   made.alike = has_subgraphs();
   if (relations_)
     for (std::size_t l = 0; l + 1 < made.rows.size(); ++l)
-      made.layers.push_back(made.alike && l > 0 ? made.layers.front()
-                                                : without_values(std::move(flow.blocks[l])));
+      made.layers.push_back(
+          made.alike && l > 0
+              ? made.layers.front()
+              : with_weights(std::move(flow.blocks[l]), entry_weights_, positions_of(flow, l)));
   else if (made.alike)
     made.layers.assign(made.rows.size() - 1, cut(flow, 1, excluded));
   else
@@ -546,14 +602,22 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   return bounds;
 }
 
+std::vector<std::int64_t> SampledBatches::type_bounds(int level) const {
+  const std::int64_t all = bounds().vertices[at(level)];
+  std::vector<std::int64_t> rows;
+  for (const VertexType& type : data_->typed->types)
+    rows.push_back(std::min(type.count * owners_.copies, all));
+  return rows;
+}
+
 SampledBatches::RelationBounds SampledBatches::relation_bounds(int layer) const {
   const TypedGraph& typed = *data_->typed;
   const NeighbourSampling& sampling = sampler_.sampling();
   const Bounds most = bounds();
   const std::size_t l = at(layer), hop = most.edges.size() - l;
-  RelationBounds made{{}, std::vector<std::int64_t>(typed.relations.size())};
+  RelationBounds made{type_bounds(layer), std::vector<std::int64_t>(typed.relations.size())};
   for (std::size_t t = 0; t < typed.types.size(); ++t) {
-    const std::int64_t rows = std::min(typed.types[t].count * owners_.copies, most.vertices[l]);
+    const std::int64_t rows = made.rows[t];
     for (const int r : relations_->types[t].relations) {
       const int fanout =
           sampling.by_relation.empty() ? sampling.fanouts[hop] : sampling.by_relation[at(r)][hop];
@@ -561,7 +625,6 @@ SampledBatches::RelationBounds SampledBatches::relation_bounds(int layer) const 
       made.edges[at(r)] =
           std::min({all, most.edges[l - 1], fanout == kAllNeighbours ? all : rows * fanout});
     }
-    made.rows.push_back(rows);
   }
   return made;
 }
@@ -602,27 +665,36 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
   return weights;
 }
 
+std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vertices,
+                                                    const ExcludedEntries& excluded) const {
+  const auto copies = static_cast<Vertex>(owners_.copies);
+  std::vector<double> lengths;
+  lengths.reserve(vertices.size());
+  std::vector<EdgeIndex> gone;
+  for (const Vertex v : vertices) {
+    const std::size_t stored = at(v / copies);
+    gone.clear();
+    if (!excluded.empty())
+      excluded.within(graph_->offsets[stored], graph_->offsets[stored + 1], v % copies, gone);
+    lengths.push_back(lengths_[stored] - static_cast<double>(std::ssize(gone)));
+  }
+  return lengths;
+}
+
 /// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
-/// 1/α times. A vertex has the same row on both levels, so its self-loop is on the diagonal. A row
-/// is as long as if the excluded entries were not in the graph.
+/// 1/α times. With weights of edges d and k are sums of these, but each neighbour that was drawn by
+/// weight counts 1 for k and in its entry. A vertex has the same row on both levels, so its
+/// self-loop is on the diagonal. A row is as long as if the excluded entries were not in the graph.
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
-                                        std::span<const EdgeIndex> excluded) const {
+                                        const ExcludedEntries& excluded) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);
-  const auto stored = [&](std::int64_t row) {
-    return at(flow.vertices[at(row)] / static_cast<Vertex>(owners_.copies));
-  };
-  std::vector<EdgeIndex> found;
-  const auto gone = [&](std::int64_t row) {
-    if (excluded.empty()) return std::int64_t{0};
-    const std::size_t v = stored(row);
-    found.clear();
-    ExcludedEntries{excluded, owners_.copies}.within(
-        graph_->offsets[v], graph_->offsets[v + 1],
-        flow.vertices[at(row)] % static_cast<Vertex>(owners_.copies), found);
-    return std::ssize(found);
-  };
-  const auto length = [&](std::int64_t row) {
-    return static_cast<double>(lengths_[stored(row)] - gone(row));
+  // Of columns too if they matter: a vertex is a column of many rows.
+  const std::vector<double> lengths = lengths_without(
+      std::span(flow.vertices).first(at(weighting_.symmetric ? drawn.cols : drawn.rows)), excluded);
+  const std::span<const EdgeIndex> positions = positions_of(flow, at(layer - 1));
+  const auto weight = [&](std::size_t e) { return double{entry_weights_[at(positions[e])]}; };
+  const auto entry = [&](double of_row, double of_column) {
+    return of_row == 0 || of_column == 0 ? 0.0F : weighting_(of_row, of_column);
   };
   const std::int64_t loops = weighting_.loops ? drawn.rows : 0;
   std::vector<float> values;
@@ -631,23 +703,27 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
   if (weighting_.loops) columns.reserve(at(drawn.nnz() + loops));
   for (std::int64_t r = 0; r < drawn.rows; ++r) {
     const auto row = drawn.row(r);
-    const double own = length(r);
-    const double of_row =
-        static_cast<double>(graph_->degree(static_cast<Vertex>(stored(r))) - gone(r)) /
-        static_cast<double>(std::max<std::size_t>(1, row.size()));
+    const auto first = at(drawn.offsets[at(r)]);
+    const double own = lengths[at(r)], there = own - (weighting_.loops ? 1 : 0);
+    auto of_drawn = static_cast<double>(row.size());
+    if (counts_weights()) {
+      of_drawn = 0;
+      for (std::size_t e = 0; e < row.size(); ++e) of_drawn += weight(first + e);
+    }
+    const double of_row = of_drawn == 0 ? 0 : there / of_drawn;
     const auto times = [&](std::size_t e) {
-      if (!saint_) return of_row;
-      return 1 / double{normalisation_.entries[at(flow.edges[0][at(drawn.offsets[at(r)]) + e])]};
+      if (saint_) return 1 / double{normalisation_.entries[at(positions[first + e])]};
+      return counts_weights() ? weight(first + e) * of_row : of_row;
     };
     if (weighting_.loops) {
       columns.push_back(static_cast<Vertex>(r));
-      values.push_back(weighting_(own, own));
+      values.push_back(entry(own, own));
       columns.insert(columns.end(), row.begin(), row.end());
     }
-    const float alike = weighting_(own, own);  // used if the columns' lengths do not matter
+    const float alike = entry(own, own);  // used if the columns' lengths do not matter
     for (std::size_t e = 0; e < row.size(); ++e)
       values.push_back(static_cast<float>(
-          times(e) * (weighting_.symmetric ? weighting_(own, length(row[e])) : alike)));
+          times(e) * (weighting_.symmetric ? entry(own, lengths[at(row[e])]) : alike)));
   }
   if (weighting_.loops) {
     for (std::int64_t r = 0; r <= drawn.rows; ++r) drawn.offsets[at(r)] += r;

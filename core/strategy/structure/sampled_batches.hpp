@@ -26,12 +26,13 @@
 
 namespace orrery {
 
-/// Which neighbours the vertices of a batch aggregate. Batches of `cluster` and of GraphSAINT are
-/// not made of seeds and drawn neighbours. They are vertices with all edges among them: a few parts
-/// of the graph, or what a SaintRule draws.
+/// Which neighbours the vertices of a batch aggregate; `weighted` draws them by the weights of
+/// their edges. Batches of `cluster` and of GraphSAINT are not made of seeds and drawn neighbours.
+/// They are vertices with all edges among them: a few parts of the graph, or what a SaintRule draws.
 enum class BatchSampler : std::uint8_t {
   neighbour,
   labor,
+  weighted,
   all,
   cluster,
   saint_node,
@@ -84,11 +85,6 @@ struct MiniBatchSettings {
   int coverage = 50;    ///< of normalisation_of()
   CacheSettings cache{};
   StagesAhead ahead{kBatchesAhead};
-  /// Whether features are learned, too, starting from the given ones, by an Adam with this rate.
-  bool learns_features = false;
-  double features_rate = 0.01;
-  /// Types of vertices whose features are learned, while others keep theirs; none: all are learned.
-  std::vector<std::string> learned_types{};
   /// The ranks of a server draw and compute one batch of all their seeds together.
   bool cooperative = false;
 };
@@ -121,6 +117,9 @@ struct RowOwners {
   Vertex number_of(Vertex v) const { return number[at(v / copies)] + v % copies; }
 };
 
+/// Rows in the ascending order of their vertices, with the rank that has the part.
+RowOwners row_owners(const Partition& partition, int copies = 1);
+
 /// The rows of a batch: some are kept, the others must be pulled.
 ///
 /// Placement kept and own rows: on this rank; the others: with their owners
@@ -140,10 +139,11 @@ struct WantedRows {
 /// Placement all rows of the batch on one rank
 struct SampledBatch {
   /// Rows of A with entries only for drawn neighbours, scaled so that a row's sum is right in the
-  /// mean. If all neighbours are drawn: the rows of A themselves.
+  /// mean; with weights of edges, so that the drawn edges weigh as much as all. If all neighbours
+  /// are drawn: the rows of A themselves. Neighbours that were drawn by weight count alike.
   ///
-  /// Shapes    layer l + 1: forward [rows[l + 1], rows[l]]; without values, and with the rows of
-  ///           StackedRelations for these vertices, if the model works by relation
+  /// Shapes    layer l + 1: forward [rows[l + 1], rows[l]]; with the rows of StackedRelations for
+  ///           these vertices, and weights of edges or no values, if the model works by relation
   struct Layer {
     SparseMatrix forward;
     std::optional<SparseMatrix> adjoint;  ///< the transpose; empty if no gradient passes through it
@@ -158,6 +158,7 @@ struct SampledBatch {
   bool alike = false;  ///< all layers have the same matrix
   /// For the training vertices of the last level, in their order; null: all count equally.
   std::shared_ptr<const std::vector<float>> target_weights;
+  std::shared_ptr<const PairRows> pairs;  ///< that are scored, where links are learned
   WantedRows features;
   std::int64_t edges = 0;  ///< that were drawn
 };
@@ -169,7 +170,8 @@ class SampledBatches {
  public:
   /// Errors    ConfigError: fanouts that are none, more clusters together than there are, draws of
   ///           GraphSAINT that are more than the graph or that never meet a training vertex,
-  ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices, links with
+  ///           dataset.magnify with a cache, without seeds, or of more than 2^31 vertices, draws by
+  ///           weights that edges do not have, weights of edges with GraphSAINT, links with
   ///           what goes with vertices alone
   explicit SampledBatches(const Problem& problem);
 
@@ -208,8 +210,7 @@ class SampledBatches {
   Asked asked(int rank, int epoch, int step) const;
   /// The same for a given batch.
   void share_asked(int rank, int epoch, int step, const SampledBatch& batch) const;
-  bool learns_features() const { return settings_.learns_features; }
-  double features_rate() const { return settings_.features_rate; }
+  const std::optional<LearnedFeatures>& learned_features() const { return learned_features_; }
   /// Whether the features of each own vertex of a rank are learned; null: all are.
   const std::vector<bool>* learned(int rank) const {
     return learned_.empty() ? nullptr : &learned_[at(rank)];
@@ -226,8 +227,11 @@ class SampledBatches {
   /// The vertices of other ranks that a policy would keep for the whole run, best first; vertices
   /// without value are left out.
   std::vector<Vertex> ranking(int rank, CachePolicy policy) const;
-  /// Whether batches are made of seeds and drawn neighbours, which CachePolicy::vip requires.
-  bool has_seeds() const { return !has_subgraphs(); }
+  /// Whether batches are made of seeds and of neighbours that are equally likely, which
+  /// CachePolicy::vip requires.
+  bool knows_chances() const {
+    return !has_subgraphs() && settings_.sampler != BatchSampler::weighted;
+  }
   /// Null if the model does not work by relation.
   const StackedRelations* relations() const { return relations_ ? &*relations_ : nullptr; }
   const RowOwners& owners() const { return owners_; }
@@ -246,6 +250,8 @@ class SampledBatches {
     std::vector<std::int64_t> rows, edges;
   };
   RelationBounds relation_bounds(int layer) const;
+  /// Bounds of the rows of each type in a level.
+  std::vector<std::int64_t> type_bounds(int level) const;
   /// The vertices of the data set whose features a rank holds, in ascending order.
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 
@@ -258,19 +264,25 @@ class SampledBatches {
         place;  ///< place of each vertex of the graph among them, else −1; empty: none
   };
   void make_saint();
-  void choose_learned_types();
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
+  /// Whether a drawn edge counts by its weight.
+  bool counts_weights() const {
+    return !entry_weights_.empty() && settings_.sampler != BatchSampler::weighted;
+  }
   /// The entries of the graph that a batch of links must not take, ascending.
-  std::vector<EdgeIndex> excluded(int rank, int epoch, int step) const;
+  ExcludedEntries excluded(int rank, int epoch, int step) const;
   MessageFlow draw(int rank, int epoch, int step) const;
   /// `excluded`: entries of the graph that are not there for this batch.
   MessageFlow draw_for(std::span<const Vertex> seeds, int epoch, int step,
-                       std::span<const EdgeIndex> excluded = {}) const;
-  SampledBatch made_of(MessageFlow flow, std::span<const EdgeIndex> excluded = {}) const;
+                       const ExcludedEntries& excluded = {}) const;
+  SampledBatch made_of(MessageFlow flow, const ExcludedEntries& excluded = {}) const;
   std::vector<Vertex> subgraph(int rank, int epoch, int step) const;
   MessageFlow induced(std::vector<Vertex> vertices) const;
-  SampledBatch::Layer cut(MessageFlow& flow, int layer, std::span<const EdgeIndex> excluded) const;
+  /// The lengths of the rows of A of these vertices, as if the excluded entries were not in the graph.
+  std::vector<double> lengths_without(std::span<const Vertex> vertices,
+                                      const ExcludedEntries& excluded) const;
+  SampledBatch::Layer cut(MessageFlow& flow, int layer, const ExcludedEntries& excluded) const;
   std::shared_ptr<const std::vector<float>> target_weights(
       const std::vector<Vertex>& vertices) const;
   OwnedRows rows_of(const std::vector<Vertex>& vertices) const;
@@ -279,14 +291,17 @@ class SampledBatches {
   std::vector<double> warmth(int rank, CachePolicy policy) const;
 
   MiniBatchSettings settings_;
+  std::optional<LearnedFeatures> learned_features_;
   int ranks_, ranks_per_server_;
   std::int64_t row_bytes_;  ///< of the features of a vertex
   std::uint64_t seed_;
   Weighting weighting_;
-  std::vector<std::int64_t> lengths_;          ///< of the rows of A
-  std::shared_ptr<const Csr> graph_;           ///< without self-loops
+  std::vector<double> lengths_;       ///< of the rows of A; with weights of edges the sums of these
+  std::shared_ptr<const Csr> graph_;  ///< without self-loops
   std::optional<StackedRelations> relations_;  ///< if the model works by relation
-  bool first_adjoint_;                         ///< whether a gradient passes through A in layer 1
+  /// Of the entries of graph_, or of the relations' rows; empty: edges have none.
+  std::vector<float> entry_weights_;
+  bool first_adjoint_;  ///< whether a gradient passes through A in layer 1
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
   std::vector<std::vector<bool>> learned_;  ///< of each rank's own vertices; empty: all

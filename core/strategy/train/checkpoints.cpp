@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
-#include "core/strategy/store/learned_rows.hpp"
+#include "core/strategy/store/learned_table.hpp"
 
 namespace orrery {
 
@@ -56,7 +56,7 @@ void Checkpoints::restore(const Checkpoint& from) {
   const std::vector<Tensor> rows = parameters_.state();
   const auto all = local_ != nullptr ? places() : std::vector<Place>(1);
   if (learned_ != nullptr) {
-    if (from.state.size() != rows.size() + LearnedRows::kStates)
+    if (from.state.size() != rows.size() + LearnedTable::kStates)
       throw ConfigError("",
                         "the checkpoint holds no learned features, or weights of another model");
     load(from, 0, rows);

@@ -19,7 +19,7 @@ class Checkpoints {
   /// `local`: null if all ranks share the model of `parameters`; `learned`: null if features are
   /// not learned.
   Checkpoints(Runtime& rt, const Strategy& strategy, const Parameters& parameters,
-              LocalModels* local, LearnedRows* learned)
+              LocalModels* local, LearnedTable* learned)
       : rt_(rt), strategy_(strategy), parameters_(parameters), local_(local), learned_(learned) {}
 
   /// All local models may start from a single one.
@@ -57,7 +57,7 @@ class Checkpoints {
   const Strategy& strategy_;
   const Parameters& parameters_;
   LocalModels* local_;
-  LearnedRows* learned_;
+  LearnedTable* learned_;
   std::optional<Task> kept_;  ///< being kept
 };
 

@@ -47,11 +47,7 @@ std::vector<Vertex> first_numbers(std::int64_t count) {
 }  // namespace
 
 LinkObjective::LinkObjective(Runtime& rt, const Problem& problem, const Strategy& strategy)
-    : rt_(rt),
-      links_(links_of(strategy)),
-      config_(problem.links->config),
-      decoder_(rt, config_),
-      exchanges_(!links_.in_batches()) {}
+    : rt_(rt), links_(links_of(strategy)), config_(problem.links->config), decoder_(rt, config_) {}
 
 std::int64_t LinkObjective::slab_links(int per_link) const {
   return std::max<std::int64_t>(1, kSlabPairs / (1 + per_link));
@@ -129,19 +125,25 @@ Tensor LinkObjective::with_received(const PairRows& pairs, const Tensor& rows) {
   return all;
 }
 
+LinkBatches::OfRanks LinkObjective::rows_of_step(int epoch, int step) {
+  // Owned by the task, which may outlive a run that fails.
+  const auto made = std::make_shared<LinkBatches::OfRanks>();
+  const Task drawing = rt_.host(Lane::host, [made, this, epoch, step] {
+    *made = links_.rows_of_step(epoch, step);
+    std::int64_t pairs = 0;  // each process finds those of all ranks
+    for (const PairRows& of_rank : **made) pairs += of_rank.pairs();
+    return pairing_work(pairs, links_.graph_bytes());
+  });
+  rt_.join(drawing);
+  return *made;
+}
+
 void LinkObjective::learn(const RankProducts& products, const Tensor& rows, const Tensor& gradient,
                           int epoch, int step, const Tensor& loss, bool accumulate) {
   rt_.phase({Stage::forward, epoch});
-  // Owned by the task, which may outlive a run that fails.
-  const auto made = std::make_shared<PairRows>();
-  const Task drawing = rt_.host(
-      Lane::host, [made, this, epoch, step, rank = rt_.rank(), vertices = products.vertices()] {
-        *made = exchanges_ ? (*links_.rows_of_step(epoch, step))[at(rank)]
-                           : pair_rows(links_.of(rank, epoch, step), *vertices.numbers());
-        return drawing_work(made->pairs());
-      });
-  rt_.join(drawing);
-  const PairRows& pairs = *made;
+  const std::shared_ptr<const PairRows> of_batch = products.pairs();
+  const LinkBatches::OfRanks of_ranks = of_batch ? nullptr : rows_of_step(epoch, step);
+  const PairRows& pairs = of_batch ? *of_batch : (*of_ranks)[at(rt_.rank())];
   const Tensor x = with_received(pairs, rows);
   make_fit(rt_, gradient_, x.shape, "links/gradient of rows");
   const Tensor dx = gradient_.view(x.rows(), x.cols());

@@ -52,6 +52,8 @@ class LinkObjective {
     SparseBuffer at_left, at_right;
     PairEnds ends() const;
   };
+  /// Those of a step without batches; the host draws them now.
+  LinkBatches::OfRanks rows_of_step(int epoch, int step);
   /// Links that are worked on at once.
   std::int64_t slab_links(int per_link) const;
   Slab slab(const PairRows& pairs, std::int64_t first, std::int64_t last,
@@ -76,7 +78,6 @@ class LinkObjective {
   const LinkBatches& links_;
   LinkConfig config_;
   LinkDecoder decoder_;
-  bool exchanges_;  ///< in a step
   Buffer rows_, gradient_, sent_, scores_, score_gradients_;
   Buffer margin_, differences_, scaled_, step_losses_, unused_;  ///< of the margin loss
   std::optional<HaloStructure> halo_;  ///< of the pairs that are worked on

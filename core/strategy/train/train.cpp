@@ -74,11 +74,11 @@ class Trainer {
                             if (links_) links_->decoder().declare(parameters, layer, decays);
                           });
     if (links_) links_->allocate(model_->parameters());
-    if (session_->learned_rows() != nullptr) model_->want_features_gradient();
+    if (session_->learned_table() != nullptr) model_->want_features_gradient();
     if (data_) attach(*data_);
     if (schedule_.local) local_.emplace(rt, model_->parameters(), *schedule_.local);
     checkpoints_.emplace(rt, strategy, model_->parameters(), local_ ? &*local_ : nullptr,
-                         session_->learned_rows());
+                         session_->learned_table());
     if (control.resume) checkpoints_->restore(*control.resume);
     if (control.start && !control.resume) checkpoints_->start(*control.start);
     if (control.resume) best_ = control.resume->best;
@@ -251,10 +251,12 @@ class Trainer {
     prefetch_->advance();
   }
 
-  /// If the structure is unloaded after each step, caching A·x does not pay: recompute it.
+  /// If the structure is unloaded after each step, caching A·x does not pay; if features are
+  /// learned, x changes: recompute it.
   FirstLayer first_layer() const {
     const FirstLayer asked = problem_.strategy.first_layer;
-    return asked == FirstLayer::exact && !schedule_.stays() ? FirstLayer::recompute : asked;
+    const bool constant = schedule_.stays() && session_->learned_table() == nullptr;
+    return asked == FirstLayer::exact && !constant ? FirstLayer::recompute : asked;
   }
 
   void do_step(const TrainStep& next, int epoch, int step) {
@@ -271,7 +273,7 @@ class Trainer {
                             epoch);
     model_->backward(on_->features(), epoch, [&](int parameter) { buckets.ready_from(parameter); });
     buckets.finish();
-    if (session_->learned_rows() != nullptr)
+    if (session_->learned_table() != nullptr)
       products().learn_features(model_->features_gradient(), epoch, step);
     rt_.phase({Stage::update, epoch});
     model_->parameters().update(rt_, problem_.train, epoch, step);

@@ -285,7 +285,7 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
       "dense_layers, inner_layers, hidden, dropout, bias, activation, layer_norm, batch_norm, "
       "residual, sparse_input, recompute, order, normalisation, heads, output_heads, attention, "
-      "attention_dropout, projection_dropout, bases, self_weights, blocks");
+      "attention_dropout, projection_dropout, bases, self_weights, projection, blocks");
   EXPECT_EQ(refusal_of("train.epochs=ten"),
             "train.epochs: found \"ten\" (string), expected integer >= 1 and <= 1000000");
   EXPECT_EQ(refusal_of("train.epochs=2.5"),
@@ -311,8 +311,8 @@ TEST(Refusal, OfBatchesThatCannotBe) {
             "strategy.fanouts: found [10], expected a number for each of the 2 layers of the "
             "model, the first at the seeds, such as 10 neighbours, or -1 for all");
   EXPECT_EQ(refusal(R"("sampler": "all", "fanouts": [10, 5])"),
-            "strategy.fanouts: goes with strategy.sampler neighbour or labor: the others take "
-            "every neighbour that they have; leave it out");
+            "strategy.fanouts: goes with strategy.sampler neighbour, labor or weighted: the others "
+            "take every neighbour that they have; leave it out");
   EXPECT_EQ(refusal(R"("sampler": "labor", "fanouts": [10, 5], "replace": true)"),
             "strategy.replace: goes with strategy.sampler neighbour: set it to false");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "together": 2)"),
@@ -327,7 +327,7 @@ TEST(Refusal, OfBatchesThatCannotBe) {
        {R"("sampler": "cluster", "clusters": 4)", R"("sampler": "saint-walk")"}) {
     EXPECT_EQ(refusal(sampler + R"(, "resample": "epoch")"),
               "strategy.resample: \"epoch\" applies to drawn neighbours (strategy.sampler "
-              "neighbour or labor): set it to \"step\"");
+              "neighbour, labor or weighted): set it to \"step\"");
     EXPECT_EQ(refusal(sampler + R"(, "seeds": "global")"),
               "strategy.seeds: \"global\" applies to seeds, but batches of strategy.sampler "
               "cluster and saint-* have none: each rank draws its own batches; set it to "
@@ -339,8 +339,15 @@ TEST(Refusal, OfBatchesThatCannotBe) {
     EXPECT_EQ(
         refusal(sampler + R"(, "cooperative": true)"),
         "strategy.cooperative: batches of strategy.sampler cluster and saint-* have no seeds, so "
-        "ranks cannot share one: use neighbour, labor or all, or set it to false");
+        "ranks cannot share one: use neighbour, labor, weighted or all, or set it to false");
   }
+  EXPECT_EQ(refusal(R"("sampler": "weighted", "fanouts": [10, 5], "replace": true)"),
+            "strategy.replace: goes with strategy.sampler neighbour: set it to false");
+  EXPECT_EQ(refusal(R"("sampler": "weighted", "fanouts": [10, 5],
+                       "cache": {"policy": "vip", "bytes": 8})"),
+            "strategy.cache.policy: \"vip\" computes how likely rows are where all neighbours of a "
+            "vertex are equally likely: use \"presampled\" or \"degree\", or set strategy.sampler "
+            "to \"neighbour\"");
   EXPECT_EQ(
       refusal(
           R"("fanouts": [10, 5], "fanouts_per": "relation", "cache": {"policy": "vip", "bytes": 8})"),
@@ -388,8 +395,12 @@ TEST(Refusal, OfLearnedFeaturesThatCannotBe) {
   EXPECT_EQ(refusal_with(R"("features_rate": 0.1)"),
             "strategy.features_rate: applies to learned features: leave it out, or set "
             "strategy.learn_features to true");
-  EXPECT_EQ(refusal_of("strategy.learn_features=true"),
-            "strategy.learn_features: only goes with \"type\": mini_batch");
+  EXPECT_EQ(refusal_of("strategy.learn_features=true"), "accepted");
+  EXPECT_EQ(refusal(kMinimal, {"strategy.type=spmm_1d", "strategy.learn_features=true"}),
+            "strategy.learn_features: only goes with \"type\": full_graph, mini_batch");
+  EXPECT_EQ(refusal(kMinimal, {"strategy.learn_features=true", "strategy.staleness=1"}),
+            "strategy.staleness: uses rows from before the last step on them: set it to 0, or set "
+            "strategy.learn_features to false");
 }
 
 TEST(Refusal, OfMagnifiedGraphsByBackendsThatTrain) {

@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/sample/links/held_out_links.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "experiments/execute/execute_mpi.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 
 namespace orrery {
 namespace {
@@ -151,6 +153,59 @@ bool batches_agree(MpiWorld& world, Communicator& communicator, const Setting& s
   return good;
 }
 
+/// Batches of each sampler, of links and of a typed graph, and learned features, learn the same as on
+/// ranks that are threads.
+bool samples_agree(MpiWorld& world, Communicator& communicator) {
+  const auto data = testing::random_dataset(90, 500, 12, 5, true);
+  const auto typed = testing::typed_dataset(90, 500, 12, 5, true);
+  std::vector<std::pair<std::string, Problem>> problems;
+  const auto add = [&](const std::string& name, Problem problem) -> Problem& {
+    problem.train.epochs = 3;
+    return problems.emplace_back(name, std::move(problem)).second;
+  };
+  const auto in_batches = [&](MiniBatchSettings settings) {
+    return make_problem(data, world.size(), testing::batches_of(std::move(settings)));
+  };
+  add("labor", in_batches({.batch = 8, .sampler = BatchSampler::labor, .fanouts = {4, 3}}));
+  add("replacement", in_batches({.batch = 8, .fanouts = {4, 3}, .replace = true}));
+  add("all neighbours", in_batches({.batch = 8, .sampler = BatchSampler::all}));
+  add("clusters", in_batches({.sampler = BatchSampler::cluster, .clusters = 8, .together = 2}));
+  for (const BatchSampler sampler :
+       {BatchSampler::saint_node, BatchSampler::saint_edge, BatchSampler::saint_walk})
+    add("saint", in_batches({.batch = 20, .sampler = sampler}));
+  add("learned features", in_batches({.batch = 8, .fanouts = {4, 3}})).strategy.learned.emplace();
+  add("learned features of the whole graph", make_problem(data, world.size(), StrategyConfig{}))
+      .strategy.learned.emplace();
+  for (const bool by_relation : {false, true})
+    add("typed", testing::typed_problem(
+                     typed, world.size(),
+                     testing::batches_of(
+                         {.batch = 8, .fanouts = {3, 2}, .fanouts_by_relation = by_relation})))
+        .model.projection = by_relation ? 6 : 0;
+  add("typed, the whole graph", testing::typed_problem(typed, world.size())).model.projection = 6;
+  const LinkConfig links{.width = 6};
+  auto [trained, task] = hold_out_links(*data, links, testing::kSeed);
+  const auto rest = std::make_shared<const Dataset>(std::move(trained));
+  for (const bool whole : {false, true}) {
+    const StrategyConfig strategy =
+        whole ? StrategyConfig{} : testing::batches_of({.batch = 40, .fanouts = {4, 3}});
+    Problem problem = make_problem(rest, world.size(), strategy);
+    problem.links = task;
+    add(whole ? "links, the whole graph" : "links", std::move(problem));
+  }
+
+  bool good = true;
+  for (const auto& [name, problem] : problems) {
+    ExecuteOptions options;
+    options.kernels = kernels;
+    options.placement = world.placement();
+    const Outcome outcome = execute_on_mpi(
+        world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
+    good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
+  }
+  return good;
+}
+
 bool possible(const StrategyConfig& strategy, int ranks) {
   try {
     parts_for(strategy, ranks);
@@ -182,7 +237,7 @@ bool all_agree(MpiWorld& world, Communicator& communicator) {
     good = batches_agree(world, communicator, setting, data) && good;
     if (kernels == "cuda") break;
   }
-  return good;
+  return samples_agree(world, communicator) && good;
 }
 
 }  // namespace
