@@ -33,6 +33,16 @@ TEST_F(Hardening, AddressesOfFunctionsAreReadOnlyOnceItRuns) {
   EXPECT_TRUE(has(read("--dynamic"), "BIND_NOW"));
 }
 
+TEST_F(Hardening, WritingPastAnEndEndsTheProgram) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers look for this themselves";
+#endif
+  const std::string symbols = read("--dyn-syms");
+
+  EXPECT_TRUE(has(symbols, "__stack_chk_fail")) << "-fstack-protector-strong";
+  EXPECT_TRUE(has(symbols, "__snprintf_chk")) << "-D_FORTIFY_SOURCE=2";
+}
+
 TEST_F(Hardening, NothingOnTheStackIsExecuted) {
   const std::string headers = read("--program-headers");
   const auto stack = headers.find("GNU_STACK");
