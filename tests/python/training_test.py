@@ -319,8 +319,9 @@ class Training(unittest.TestCase):
                 ({"dataset": {"edge_weights": True, "reorder": "bfs"}}, "dataset.reorder"),
                 ({"dataset": {"edge_features": True, "reorder": "bfs"}, "model": {"type": "gat"}}, "dataset.reorder"),
                 ({"dataset": {"edge_features": True}, "model": {"type": "gcn"}}, "dataset.edge_features"),
+                ({"dataset": {"edge_weights": True}, "strategy": {"type": "shared_preloading"}}, "dataset.edge_weights"),
                 ({"dataset": {"edge_weights": True},
-                  "strategy": {"type": "mini_batch", "fanouts": [5, 5], "batch": 10}}, "dataset.edge_weights")]:
+                  "strategy": {"type": "mini_batch", "sampler": "saint-node", "batch": 10}}, "strategy.sampler")]:
             with self.subTest(settings), self.assertRaisesRegex(orrery.RunFailed, words.replace("[", r"\[")):
                 self.run_on("wrong", **settings)
         with self.assertRaisesRegex(orrery.RunFailed, "config.json"):
