@@ -268,9 +268,9 @@ class FullGraph final : public Strategy {
   std::shared_ptr<const PartitionedGraph> source_;
   std::int64_t magnify_;
   std::optional<LinkBatches> links_;
-  RowOwners
-      owners_;  ///< where features are learned, and whether each own vertex of a rank has such
-  std::vector<std::vector<bool>> learned_;
+  // Where features are learned:
+  RowOwners owners_;
+  std::vector<std::vector<bool>> learned_;  ///< whether those of each own vertex of a rank are
   std::int64_t width_ = 0;
   OncePerRank<std::shared_ptr<const Structure>> parts_;
 };

@@ -72,20 +72,19 @@ RelationStructure make_relations(const PartitionedGraph& source, const HaloStruc
   return made;
 }
 
-std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const Vertex> vertices,
-                                                      const StackedRelations& stacked) {
-  std::vector<std::vector<Products::Rows>> types(stacked.types.size());
-  for (const TypeRun& run : type_runs(vertices, stacked))
-    types[at(run.type)].push_back({run.first, run.count});
-  return types;
+std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> runs,
+                                                      std::size_t types) {
+  std::vector<std::vector<Products::Rows>> made(types);
+  for (const TypeRun& run : runs) made[at(run.type)].push_back({run.first, run.count});
+  return made;
 }
 
 RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
                                  std::int64_t rows, std::span<const Vertex> vertices) {
   RelationStructure made;
-  made.types = rows_by_type(vertices.first(at(rows)), stacked);
-  std::vector<std::int64_t> of_type(stacked.types.size(), 0);
   const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
+  made.types = rows_by_type(runs, stacked.types.size());
+  std::vector<std::int64_t> of_type(stacked.types.size(), 0);
   for (const TypeRun& run : runs) of_type[at(run.type)] += run.count;
   made.relations.resize(at(stacked.relations));
   for (std::size_t t = 0; t < stacked.types.size(); ++t)

@@ -37,9 +37,9 @@ struct RelationStructure {
   std::int64_t bytes() const;  ///< of the matrices, in host memory
 };
 
-/// The rows of each type, in runs, among these vertices.
-std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const Vertex> vertices,
-                                                      const StackedRelations& stacked);
+/// The runs of each of `types` types.
+std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> runs,
+                                                      std::size_t types);
 
 /// The same of a block of drawn edges, which has the rows of `stacked` for each of the first `rows` of
 /// the vertices, and column i for vertices[i]: means over the drawn in-neighbours, by the weights

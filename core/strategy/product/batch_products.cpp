@@ -38,7 +38,8 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
       if (weighs_relations(model))
         weigh_relations(made, ends_for(model, features), *batch.vertices);
       if (l == 0 && model.projection > 0)
-        made.input_types = rows_by_type(*batch.vertices, *relations);
+        made.input_types =
+            rows_by_type(type_runs(*batch.vertices, *relations), relations->types.size());
       edges.back().relations = std::make_shared<const RelationStructure>(std::move(made));
     }
     return edges;

@@ -77,14 +77,19 @@ bool counts_agree(MpiWorld& world, const Outcome& outcome, const std::string& na
 
 std::string kernels = "cpu";  // of the job
 
-/// Trains on the ranks of this job and holds losses and counted bytes against what is expected.
-bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name,
-            const Problem& problem, const std::vector<double>& want) {
+/// Trains on the ranks of this job.
+Outcome execute_here(MpiWorld& world, Communicator& communicator, const Problem& problem) {
   ExecuteOptions options;
   options.kernels = kernels;
   options.placement = world.placement();
-  const Outcome outcome = execute_on_mpi(
-      world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
+  return execute_on_mpi(world, communicator, TrainingBody(*make_strategy(problem), problem),
+                        options, {});
+}
+
+/// Trains on the ranks of this job and holds losses and counted bytes against what is expected.
+bool agrees(MpiWorld& world, Communicator& communicator, const std::string& name,
+            const Problem& problem, const std::vector<double>& want) {
+  const Outcome outcome = execute_here(world, communicator, problem);
   const bool same = agree(name, losses(outcome), want);
   return counts_agree(world, outcome, name) && same;
 }
@@ -108,12 +113,8 @@ bool inexact_agree(MpiWorld& world, Communicator& communicator, const Setting& s
   for (const auto& [name, strategy] : testing::inexact_strategies()) {
     Problem problem = problem_of(setting, data, world.size(), strategy);
     problem.train.epochs = 6;
-    ExecuteOptions options;
-    options.kernels = kernels;
-    options.placement = world.placement();
-    const Outcome outcome = execute_on_mpi(
-        world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
-    good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
+    const auto got = losses(execute_here(world, communicator, problem));
+    good = agree(name, got, losses(testing::execute(problem))) && good;
   }
   return good;
 }
@@ -132,14 +133,7 @@ bool batches_agree(MpiWorld& world, Communicator& communicator, const Setting& s
     made.train.epochs = 5;
     return made;
   };
-  const auto run = [&] {
-    ExecuteOptions options;
-    options.kernels = kernels;
-    options.placement = world.placement();
-    const Problem here = problem(world.size());
-    return losses(
-        execute_on_mpi(world, communicator, TrainingBody(*make_strategy(here), here), options, {}));
-  };
+  const auto run = [&] { return losses(execute_here(world, communicator, problem(world.size()))); };
   const auto usual = run();
   bool good = agree("batches", usual, losses(testing::execute(problem(1))));
   settings.cache = {CachePolicy::presampled, 1 << 10};
@@ -196,12 +190,8 @@ bool samples_agree(MpiWorld& world, Communicator& communicator) {
 
   bool good = true;
   for (const auto& [name, problem] : problems) {
-    ExecuteOptions options;
-    options.kernels = kernels;
-    options.placement = world.placement();
-    const Outcome outcome = execute_on_mpi(
-        world, communicator, TrainingBody(*make_strategy(problem), problem), options, {});
-    good = agree(name, losses(outcome), losses(testing::execute(problem))) && good;
+    const auto got = losses(execute_here(world, communicator, problem));
+    good = agree(name, got, losses(testing::execute(problem))) && good;
   }
   return good;
 }
