@@ -205,15 +205,20 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
 }
 
 /// The second rank never starts MPI, but kills mpirun while the first waits for it there.
+/// The library itself ends a rank whose mpirun is gone, without a word: in one start of ten before
+/// the rank can have seen it. So one of a few starts has to leave word.
 TEST_F(MpiJob, WhoseMpirunDiesWhileRanksStartLeavesWordOfIt) {
   const std::string file = experiment(5);
+  const fs::path word = folder_ / "a" / "failure.json";
 
-  EXPECT_NE(shell(mpirun(1) + ORRERY_MPI + " run " + file + " --quiet --out " +
-                  (folder_ / "a").string() + " : -n 1 sh -c 'sleep 4; kill -9 $PPID'"),
-            0);
-
-  for (int i = 0; i < 100 && !fs::exists(folder_ / "a" / "failure.json"); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int start = 0; start < 5 && !fs::exists(word); ++start) {
+    EXPECT_NE(shell(mpirun(1) + ORRERY_MPI + " run " + file + " --quiet --out " +
+                    (folder_ / "a").string() + " : -n 1 sh -c 'sleep 4; kill -9 $PPID'"),
+              0);
+    for (int i = 0; i < 50 && !fs::exists(word); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  ASSERT_TRUE(fs::exists(word));
   const Json failure = Json::parse(read("a/failure.json"));
   EXPECT_EQ(failure["operation"], "MPI_Init");
   EXPECT_EQ(failure["rank"], nullptr);
