@@ -14,6 +14,7 @@ MACHINES = {
     "r5-16-25gbe": "AWS machines of Deal's testbed (25 Gbit/s)",
     "rtx2080ti-2x4-1gbe": "2 servers of 4 RTX 2080 Ti (1 GbE)",
     "g4dn-metal-8": "AWS g4dn.metal of 8 T4 (100 Gbit/s)",
+    "xeon9242-64x2-hdr": "servers of two Xeon 9242 (HDR InfiniBand)",
     "r5dn-24xlarge-4": "4 AWS r5dn.24xlarge, CPUs (100 Gbit/s)",
 }
 DATA = {"arxiv": "ogbn-arxiv", "products": "ogbn-products", "papers100m": "ogbn-papers100M"}
@@ -103,8 +104,9 @@ def sentence(experiments, rows=()):
     for kind, words in (("generate", "generated stand-ins for "), ("graph", "")):
         if names := [run.get("title", run.get("graph", "a graph")) for run in counted if kind in run]:
             parts.append(f"counted, not run, in {words}{_listed(names)}")
-    if planned := [run.get("data") for run in told.values() if run.get("plan")]:
-        parts.append(f"planned, not run; {_listed(planned)}")
+    if planned := [run for run in told.values() if run.get("plan")]:
+        names = _listed(run["data"] for run in planned if "data" in run)
+        parts.append(f"planned, not run; {names}" if names else "forecasts planned, not run")
     if spread := _spread(experiments.figure.told.get("panels", []), rows):
         parts.append(spread)
     return "Ours: " + ". ".join(parts)

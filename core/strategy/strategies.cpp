@@ -12,12 +12,12 @@ namespace orrery {
 
 // Each is defined in the file of that name.
 extern const StrategyInfo kFullGraph, kSpmm1d, kSpmm15d, kSpmm2d, kModelAveraging,
-    kSharedPreloading, kMiniBatch;
+    kSharedPreloading, kMiniBatch, kVertexCut;
 
 namespace {
 
-constexpr std::array kStrategies{&kFullGraph,      &kSpmm1d,           &kSpmm15d,  &kSpmm2d,
-                                 &kModelAveraging, &kSharedPreloading, &kMiniBatch};
+constexpr std::array kStrategies{&kFullGraph, &kSpmm1d,         &kSpmm15d,          &kSpmm2d,
+                                 &kVertexCut, &kModelAveraging, &kSharedPreloading, &kMiniBatch};
 
 /// Strategies from outside; their addresses stay valid.
 std::deque<StrategyInfo>& added_strategies() {

@@ -82,7 +82,9 @@ void expect_multiplied(const Problem& small, const Problem& large, const Placeme
 }
 
 TEST(Magnify, MultipliesWorkVolumeAndMemoryOfEveryRank) {
-  expect_multiplied(problem_of(1), problem_of(kTimes), Placement::uniform(kMagnifiedRanks, 1));
+  for (const char* strategy : {"full_graph", "vertex_cut"})
+    expect_multiplied(problem_of(1, strategy), problem_of(kTimes, strategy),
+                      Placement::uniform(kMagnifiedRanks, 1));
 }
 
 TEST(Magnify, MultipliesThoseOfServersThatPreload) {

@@ -159,7 +159,12 @@ class PathOfFour : public ::testing::Test {
     p.model.dropout = 0;
     p.strategy.first_layer = FirstLayer::recompute;
     p.train.epochs = 1;
-    p.partition = {2, {0, 0, 1, 1}};
+    // As a vertex cut: vertex 1, which rank 0 owns, is on both.
+    p.partition = {
+        2,
+        {0, 0, 1, 1},
+        std::make_shared<const std::vector<std::vector<Edge>>>(
+            std::vector<std::vector<Edge>>{{{0, 1}, {1, 0}}, {{1, 2}, {2, 1}, {2, 3}, {3, 2}}})};
     return p;
   }
 };

@@ -67,8 +67,7 @@ std::int64_t entries(const std::vector<SparseMatrix>& tiles) {
 std::vector<NamedStrategy> strategies_without_structure() {
   auto all = testing::all_strategies();
   std::erase_if(all, [](const auto& s) {
-    return s.config.type == "full_graph" || s.config.type == "model_averaging" ||
-           s.config.type == "shared_preloading" || s.config.type == "mini_batch";
+    return !info_of(s.config).needs_structure.empty();
   });
   for (const auto& inexact : testing::inexact_strategies())
     if (inexact.config.type == "spmm_1d") all.push_back(inexact);

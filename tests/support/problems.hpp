@@ -89,6 +89,9 @@ inline std::vector<NamedStrategy> all_strategies() {
   singles.split = ServerSplit::random;
   // The seeds are all training vertices, with all their neighbours.
   const StrategyConfig batches = batches_of({.batch = 1 << 20, .sampler = BatchSampler::all});
+  StrategyConfig fragments;
+  fragments.type = "vertex_cut";
+  fragments.cross_edges = CrossEdges::as_cut;
   return {{"FullGraph", full},
           {"Spmm1dRow", row},
           {"Spmm1dColumn", column},
@@ -99,7 +102,8 @@ inline std::vector<NamedStrategy> all_strategies() {
           {"SharedPreloading", preloading},
           {"PreloadingOneLayer", one_layer},
           {"PreloadingTwoLayersOnSingleRanks", singles},
-          {"BatchOfAllNeighbours", batches}};
+          {"BatchOfAllNeighbours", batches},
+          {"VertexCut", fragments}};
 }
 
 /// Why no strategy is made for a problem; empty: one is.
@@ -141,7 +145,7 @@ inline std::vector<NamedStrategy> strategies_of_stored_parts() {
   auto all = all_strategies();
   std::erase_if(all, [](const auto& s) {
     return s.config.type == "model_averaging" || s.config.type == "shared_preloading" ||
-           s.config.type == "mini_batch";
+           s.config.type == "mini_batch" || s.config.type == "vertex_cut";
   });
   return all;
 }
@@ -155,8 +159,10 @@ inline Problem make_problem(std::shared_ptr<const Dataset> data, int ranks,
   problem.train.seed = kSeed;
   problem.train.epochs = 20;
   problem.model.hidden = 16;
-  problem.partition =
-      partition_graph(*problem.data->graph, parts_for(strategy, ranks), {partition, "", kSeed});
+  const int parts = parts_for(strategy, ranks);
+  problem.partition = strategy.type == "vertex_cut"
+                          ? cut_into_fragments(*problem.data->graph, parts, {"hdrf", "", kSeed})
+                          : partition_graph(*problem.data->graph, parts, {partition, "", kSeed});
   return problem;
 }
 /// Gives every edge of the data, and of its relations, features of its own: standard normal draws.

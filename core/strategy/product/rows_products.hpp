@@ -19,9 +19,11 @@ class RowsProducts : public RankProducts {
 
  protected:
   RowsProducts(Runtime& rt, const PartitionedGraph& source, int part)
+      : RowsProducts(rt, source.data(part), source.vertices(part)) {}
+  RowsProducts(Runtime& rt, VertexData data, IndexList own)
       : RankProducts(rt),
-        data_(source.data(part)),
-        own_(source.vertices(part)),
+        data_(std::move(data)),
+        own_(std::move(own)),
         row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
     rt.submit(Lane::copy, Load{own_.source(), row_ids_.tensor()});
     rt.wait(Lane::compute, rt.record(Lane::copy));

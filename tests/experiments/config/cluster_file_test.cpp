@@ -58,7 +58,8 @@ const std::vector<Size> kSizes{{"dgx-1", 1, 8, 32},
                                {"a6000-1x2-nvlink", 1, 2, 48},
                                {"a6000-1x4-pcie", 1, 4, 48},
                                {"hgx-h200", 1, 8, 141},
-                               {"fat-tree", 16, 128, 141}};
+                               {"fat-tree", 16, 128, 141},
+                               {"xeon9242-64x2-hdr", 64, 128, 206}};
 
 TEST(ShippedClusters, LoadWithTheirSizesAndRouteEveryPair) {
   for (const Size& size : kSizes) {
@@ -133,7 +134,7 @@ TEST(ShippedClusters, AreLimitedByTheNicBetweenServers) {
   const std::vector<std::pair<const char*, double>> networks{
       {"a6000-4x4-pcie", 4e9},   {"a6000-4x4-nvlink", 4e9},    {"rtx2080ti-2x4-1gbe", 112.5e6},
       {"g4dn-metal-8", 11.25e9}, {"r5dn-24xlarge-4", 11.25e9}, {"r5-16-25gbe", 2.8125e9},
-      {"fat-tree", 47e9}};
+      {"fat-tree", 47e9},        {"xeon9242-64x2-hdr", 12e9}};
   for (const auto& [name, rate] : networks) {
     const Cluster cluster = shipped(name);
     // The first device of the last server: g4dn's GPUs of socket 1 would cross sockets too.
@@ -201,13 +202,19 @@ void expect_sources(const Json& value, const std::string& path) {
 
 /// Cores of a server as its papers and data sheets count them, and its main memory in GiB.
 TEST(ShippedClusters, SayWhatTheirHostsHave) {
-  const std::map<std::string, std::pair<int, int>> published{
-      {"dgx-1", {2 * 20, 512}},           {"dgx-a100", {2 * 64, 2048}},
-      {"a6000-4x4-pcie", {16, 256}},      {"a6000-4x4-nvlink", {16, 256}},
-      {"a6000-1x2-nvlink", {2 * 16, 96}}, {"a6000-1x4-pcie", {2 * 32, 256}},
-      {"g4dn-metal-8", {96 / 2, 384}},    {"r5dn-24xlarge-4", {96 / 2, 768}},
-      {"r5-16-25gbe", {64 / 2, 768}},     {"rtx2080ti-2x4-1gbe", {16, 256}},
-      {"hgx-h200", {2 * 56, 2048}},       {"fat-tree", {2 * 56, 2048}}};
+  const std::map<std::string, std::pair<int, int>> published{{"dgx-1", {2 * 20, 512}},
+                                                             {"dgx-a100", {2 * 64, 2048}},
+                                                             {"a6000-4x4-pcie", {16, 256}},
+                                                             {"a6000-4x4-nvlink", {16, 256}},
+                                                             {"a6000-1x2-nvlink", {2 * 16, 96}},
+                                                             {"a6000-1x4-pcie", {2 * 32, 256}},
+                                                             {"g4dn-metal-8", {96 / 2, 384}},
+                                                             {"r5dn-24xlarge-4", {96 / 2, 768}},
+                                                             {"r5-16-25gbe", {64 / 2, 768}},
+                                                             {"rtx2080ti-2x4-1gbe", {16, 256}},
+                                                             {"hgx-h200", {2 * 56, 2048}},
+                                                             {"fat-tree", {2 * 56, 2048}},
+                                                             {"xeon9242-64x2-hdr", {2 * 48, 384}}};
   for (const Size& size : kSizes) {
     const Cluster cluster = shipped(size.name);
     const ServerHost& host = cluster.host;

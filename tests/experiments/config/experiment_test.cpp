@@ -114,6 +114,21 @@ TEST(ModelAveraging, IsReadWithItsParts) {
   EXPECT_EQ(ranks_for(e.strategy, 5), 2);
 }
 
+TEST(VertexCut, TrainsOnTheFragmentsOfAnEdgePartitioner) {
+  const std::string type = "strategy.type=vertex_cut";
+
+  EXPECT_EQ(load({type, "partition.method=dbh"}).front().strategy.cross_edges, CrossEdges::as_cut);
+  EXPECT_EQ(refusal_of(type),
+            "strategy.type: vertex_cut trains on the fragments of an edge partitioner: set "
+            "partition.method to dbh, powergraph, hdrf or 2ps-l");
+  EXPECT_EQ(refusal(kMinimal, {type, "partition.method=dbh", "dataset.inductive=true"}),
+            "strategy.type: vertex_cut fixes the edges of the training, but dataset.inductive also "
+            "evaluates with others: leave one of the two out");
+  EXPECT_EQ(refusal(kMinimal, {type, "partition.method=dbh", "strategy.memory=autograd"}),
+            "strategy.memory: \"autograd\" models the tape of programs that exchange halos, and "
+            "not of those on a vertex cut: use \"lean\"");
+}
+
 TEST(ModelAveraging, SaysWhereCrossEdgesAreOfPartsWithoutNeighbours) {
   const auto of = [](const std::string& keys) {
     return R"(strategy={"type": "model_averaging", )" + keys + "}";
@@ -146,7 +161,7 @@ TEST(ModelAveraging, KeysThatItAloneHasAreRefusedElsewhere) {
             "strategy.interval: only goes with \"type\": model_averaging");
   EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "overlap": true})"),
             "strategy.overlap: only goes with \"type\": full_graph, spmm_1d, spmm_15d, spmm_2d, "
-            "shared_preloading");
+            "shared_preloading, vertex_cut");
   EXPECT_EQ(refusal_of(R"(strategy={"type": "model_averaging", "averaging": "gradient", )"
                        R"("interval": 2})")
                 .substr(0, 60),
@@ -277,9 +292,10 @@ TEST(InexactStrategies, AreRefusedWhereTheyCannotBeHonoured) {
 }
 
 TEST(Refusal, NamesPathFoundAllowedAndNearest) {
-  EXPECT_EQ(refusal_of("strategy.type=spmm1d"),
-            "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
-            "model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
+  EXPECT_EQ(
+      refusal_of("strategy.type=spmm1d"),
+      "strategy.type: found \"spmm1d\", allowed: full_graph, spmm_1d, spmm_15d, spmm_2d, "
+      "vertex_cut, model_averaging, shared_preloading, mini_batch. Did you mean \"spmm_1d\"?");
   EXPECT_EQ(
       refusal_of("model.hiden=3"),
       "model.hiden: unknown key. Did you mean \"hidden\"? Known keys: type, layers, "
@@ -300,7 +316,8 @@ TEST(Refusal, NamesPathFoundAllowedAndNearest) {
 TEST(Refusal, KnowsWhatLaterVersionsHave) {
   EXPECT_EQ(refusal_of("strategy.type=inference"),
             "strategy.type: \"inference\" is not in this version of Orrery, allowed: full_graph, "
-            "spmm_1d, spmm_15d, spmm_2d, model_averaging, shared_preloading, mini_batch");
+            "spmm_1d, spmm_15d, spmm_2d, vertex_cut, model_averaging, shared_preloading, "
+            "mini_batch");
 }
 
 TEST(Refusal, OfBatchesThatCannotBe) {

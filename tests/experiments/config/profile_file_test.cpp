@@ -82,7 +82,7 @@ TEST(ShippedProfiles, PriceEveryOperationOnEveryClusterThatShips) {
 TEST(ShippedProfiles, HaveTheLibraryOfTheirClustersAndAPlausibleHost) {
   for (const std::string& name : derived_profiles()) {
     const sim::DeviceProfile profile = shipped(name);
-    const bool machine = name.rfind("r5", 0) == 0;
+    const bool machine = name.starts_with("r5") || name.starts_with("xeon");
 
     EXPECT_EQ(profile.origin, "derived");
     EXPECT_TRUE(profile.libraries.contains(machine ? "mpi" : "nccl")) << name;
