@@ -75,7 +75,7 @@ _BREAKDOWN_ALLOWED = {"file", "title", "set", "data", "otherwise", "breakdown"}
 _SHARING_ALLOWED = {"sharing", "title", "graph", "generate"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
-PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "regions", "spread", "stacks")
+PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "regions", "scatter", "spread", "stacks")
 
 
 class FigureError(Exception):

@@ -44,8 +44,8 @@ def by_type(links):
 
 
 def _of_links(links):
-    types = page.table("Links by type; utilisation is the share of the epoch for which a link would "
-                       "be busy at its full rate",
+    types = page.table("Links by type; utilisation is the share of epochs and evaluations for which a link "
+                       "would be busy at its full rate",
                        ["type", "links", "bytes per epoch", "mean utilisation", "largest"],
                        by_type(links))
     shown = links[:MOST_LINKS]

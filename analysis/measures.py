@@ -7,6 +7,7 @@ from statistics import mean as mean_of, stdev
 import figure_runs
 import intervals
 import trace
+from cell_measures import CELL_MEASURES
 from cut_measures import CUT_MEASURES
 from figure_breakdowns import BREAKDOWN_MEASURES
 from figure_file import FigureError
@@ -22,8 +23,16 @@ def _run(experiments, spec):
 
 
 def epoch_seconds(experiments, spec):
-    """Times spec["times"] (1), where an epoch of the paper has so many of ours."""
-    seconds = _run(experiments, spec).result["epoch_seconds"]
+    """Times spec["times"] (1), where an epoch of the paper has so many of ours. spec["on"]: as a real run was simulated
+    on this cluster of its simulate_on."""
+    result = _run(experiments, spec).result
+    if "on" in spec:
+        clusters = result.get("simulated_on") or {}
+        if spec["on"] not in clusters:
+            known = ", ".join(clusters) or "none"
+            raise FigureError(f"{spec['of']} was not simulated on {spec['on']}; known: {known}")
+        result = clusters[spec["on"]]
+    seconds = result.get("epoch_seconds")
     return None if seconds is None else seconds * spec.get("times", 1)
 
 
@@ -99,6 +108,17 @@ def ratio(experiments, spec):
     return top / bottom if top is not None and bottom else None
 
 
+def paper_number(experiments, spec):
+    """What the paper says in the row with the label spec["row"], in that row's unit."""
+    return next(row["paper"] for row in experiments.figure.told["rows"] if row["label"] == spec["row"])
+
+
+def total(experiments, spec):
+    """The sum of several measures; None if one of them is none."""
+    values = [value_of(experiments, one) for one in spec["of"]]
+    return None if None in values else sum(values)
+
+
 def largest(experiments, spec):
     """The largest of several measures; None if one of them is none."""
     values = [value_of(experiments, one) for one in spec["of"]]
@@ -153,6 +173,31 @@ def break_even(experiments, spec):
 def plan_fits(experiments, spec):
     """Whether every rank has room for the run at `at`, by its plan; nothing runs."""
     return experiments.plan(spec["of"], spec.get("at", {}))["fits"]
+
+
+def _fullest_rank(experiments, spec):
+    """Of the plan at `at`: the rank that needs most device memory."""
+    return max(experiments.plan(spec["of"], spec.get("at", {}))["ranks"], key=lambda rank: rank["peak_bytes"])
+
+
+def _of_classes(rank, classes):
+    return sum(rank["by_tensor_class"].get(name, 0) for name in classes)
+
+
+def plan_memory(experiments, spec):
+    """Device memory of the rank that needs most, by its plan: of these classes of tensors at its peak, or of all;
+    divided by spec["unit"]. Nothing runs."""
+    rank = _fullest_rank(experiments, spec)
+    found = _of_classes(rank, spec["classes"]) if "classes" in spec else rank["peak_bytes"]
+    return found / spec.get("unit", 1)
+
+
+def plan_factor(experiments, spec):
+    """The factor on these classes of tensors with which the fullest rank of the plan would fill a device of
+    spec["capacity"] bytes, if all others stay."""
+    rank = _fullest_rank(experiments, spec)
+    these = _of_classes(rank, spec["classes"])
+    return (spec["capacity"] - (rank["peak_bytes"] - these)) / these
 
 
 def received_in_layer(experiments, spec):
@@ -270,7 +315,8 @@ def epochs_to(experiments, spec):
 
 
 def seconds_to(experiments, spec):
-    """The epochs of epochs_to(), in seconds of an epoch of the run spec["seconds_of"]."""
+    """Time to accuracy: the epochs of epochs_to() of real runs, times an epoch of the run spec["seconds_of"], which may
+    be a simulation of the same file, or of this run with "on", a cluster that it was simulated on."""
     epochs = epochs_to(experiments, spec)
     each = epoch_seconds(experiments, spec["seconds_of"])
     return None if epochs is None or each is None else epochs * each
@@ -311,10 +357,10 @@ def deviation(experiments, spec):
 
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
-    communication_seconds, fits, ratio, largest, percent_below, result_number, setting, break_even,
-    plan_fits, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
+    communication_seconds, fits, ratio, paper_number, total, largest, percent_below, result_number, setting, break_even,
+    plan_fits, plan_memory, plan_factor, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
     first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
-        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES)
+        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES | CELL_MEASURES)
 
 
 def nothing_means(spec):

@@ -23,6 +23,7 @@ _THAT_FITTED = {
     "epoch_parts?": [{"key": text, "words": text, "communication": flag, "in_sum": flag}],
     "compute_by_kind?": Each(number), "bytes?": {"internal?": number, "external?": number},
     "peak_bytes?": [number], "peak_by_class?": Each(number),
+    "set_up?": {"seconds": number, "partition_seconds": number, "structure_seconds": number, "device_seconds": number},
     "simulation?": {
         "cluster?": text, "profile?": text, "profile_origin?": text, "scale?": Each(number),
         "messages_per_second?": number,

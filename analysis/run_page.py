@@ -11,6 +11,7 @@ import limits
 import links
 import page
 import simulations
+import time_to_accuracy
 import units
 
 MOST_BARS = 32  # ranks in the breakdown
@@ -55,6 +56,8 @@ def headline(run):
     result = run.result
     moved = result.get("bytes") or {}
     entries = [(units.seconds(result.get("epoch_seconds")), "median epoch")]
+    if set_up := result.get("set_up"):
+        entries.append((units.seconds(set_up["seconds"]), "set-up before the first epoch"))
     if result.get("peak_bytes"):
         entries.append((units.bytes_(max(result["peak_bytes"])), "peak memory of a rank"))
     entries.append((units.bytes_(moved.get("internal", 0)), "received per epoch inside servers"))
@@ -114,6 +117,12 @@ def breakdown(run):
         content.append(page.section("Computation by operation", charts.legend(marks), charts.bars(
             "Busy time of the slowest rank in the median epoch, by operation",
             ["operation", "busy", "", "of computation"], bars)))
+    if set_up := result.get("set_up"):
+        content.append(page.paragraph(
+            f"Before the first epoch, and in none of them: {units.seconds(set_up['partition_seconds'])} to cut "
+            f"the graph into parts, {units.seconds(set_up['structure_seconds'])} to cut subgraphs and halos out "
+            f"of it, {units.seconds(set_up['device_seconds'])} to put them with features and weights onto the "
+            "devices."))
     return page.section("Where the epoch went", *content)
 
 
@@ -217,7 +226,7 @@ def run_content(run, in_sweep=False, whole=True):
         sections += lanes.sections(run)
     sections += [links.section(run), memory(run)]
     if whole:
-        sections.append(learning(run))
+        sections += [learning(run), time_to_accuracy.section(run)]
     else:
         sections.append(page.paragraph("Its timeline and curves are left out here, because it differs "
                                        "from the first run in its seed alone."))

@@ -20,10 +20,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 from figures import cells, curves, lanes, learning, pairs, provenance  # noqa: E402
-from figures import regions, shares, spread, stacks, style  # noqa: E402
+from figures import regions, scatter, shares, spread, stacks, style  # noqa: E402
 
 KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "learning": learning, "pairs": pairs,
-         "regions": regions, "shares": shares, "spread": spread, "stacks": stacks}
+         "regions": regions, "scatter": scatter, "shares": shares, "spread": spread, "stacks": stacks}
 FONT_SIZE = 8.0
 PANEL_WIDTH, LEAST_PANEL_WIDTH = 3.9, 3.0  # inches
 

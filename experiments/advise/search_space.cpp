@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "core/base/error.hpp"
+#include "core/partition/methods/cut.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/place_ranks.hpp"
 
@@ -100,8 +101,12 @@ std::vector<Json> depths(int layers) {
 
 /// The values that a strategy is tried with by default.
 std::vector<Axis> default_axes(const std::string& type, const Experiment& experiment) {
+  std::vector<Json> cuts{nullptr, "metis"};
+  if (type == "vertex_cut")
+    cuts = assigns_edges(experiment.partition.method) ? std::vector<Json>{nullptr}
+                                                      : std::vector<Json>{"dbh", "hdrf"};
   std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first", "transform_first"}},
-                         {"partition.method", {nullptr, "metis"}},
+                         {"partition.method", std::move(cuts)},
                          {"train.bucket_bytes", {nullptr, "25 MB"}}};
   if (auto ranks = half_of_the_ranks(experiment)) axes.push_back(std::move(*ranks));
   if (type == "full_graph") {

@@ -3,10 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -20,6 +23,7 @@
 #include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/prepared.hpp"
+#include "experiments/predict/tiles.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
 
@@ -173,6 +177,61 @@ Json rank_json(const Summary& summary) {
 
 Json size_json(const BatchSizes::Size& size) {
   return {{"mean", size.mean}, {"most", size.most}, {"bound", size.bound}};
+}
+
+/// The mean of numbers, beside the least, the most, and what the most is times the mean.
+Json spread_json(const std::vector<std::int64_t>& numbers) {
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  const double mean =
+      std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+  const Json imbalance = mean > 0 ? Json(static_cast<double>(*most) / mean) : Json(nullptr);
+  return {{"least", *least}, {"mean", mean}, {"most", *most}, {"imbalance", imbalance}};
+}
+
+/// The tiles of A that all ranks multiply in an epoch; null unless the strategy is of the spmm
+/// family and multiplies tiles as they are.
+///
+/// Source    MG-GCN Eq. 13 to 15: a tile has the rows and columns between two entries of the
+///           partition vector
+Json tiles_json(const PreparedExperiment& prepared, const Programs& programs) {
+  if (!prepared.experiment.resolved["strategy"]["type"].get<std::string>().starts_with("spmm_"))
+    return nullptr;
+  std::vector<std::int64_t> rows, columns, entries, of_rank;
+  for (const auto& program : programs) {
+    std::int64_t sum = 0;
+    for (const Tile& tile : tiles_of_epoch(*program)) {
+      rows.push_back(tile.rows);
+      columns.push_back(tile.columns);
+      entries.push_back(tile.nonzeros);
+      sum += tile.nonzeros;
+    }
+    of_rank.push_back(sum);
+  }
+  if (entries.empty()) return nullptr;
+  return {{"tiles", entries.size()},
+          {"rows", spread_json(rows)},
+          {"columns", spread_json(columns)},
+          {"nonzeros", spread_json(entries)},
+          {"nonzeros_of_rank", spread_json(of_rank)}};
+}
+
+/// The same as readable text: a line for each quantity; nothing if it is null.
+std::string tiles_text(const Json& tiles) {
+  if (tiles.is_null()) return "";
+  Table table({"", "least", "mean", "most", "most / mean"});
+  const auto add = [&](const std::string& name, const Json& spread) {
+    const Json& imbalance = spread["imbalance"];
+    table.add({name, as_count(spread["least"].get<double>()),
+               fmt::format("{:.1f}", spread["mean"].get<double>()),
+               as_count(spread["most"].get<double>()),
+               imbalance.is_null() ? "-" : fmt::format("{:.3f}", imbalance.get<double>())});
+  };
+  add("rows of a tile", tiles["rows"]);
+  add("columns of a tile", tiles["columns"]);
+  add("non-zeros of a tile", tiles["nonzeros"]);
+  add("non-zeros of a rank", tiles["nonzeros_of_rank"]);
+  return fmt::format("{} tiles of A that products of an epoch read\n{}\n",
+                     tiles["tiles"].get<std::int64_t>(), table.text(room_on(stdout)));
 }
 
 /// The maximum over ranks, by Space.
@@ -359,6 +418,7 @@ Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
     peaks.push_back(s.peak_device_bytes);
   }
   result["preloading"] = preloading_json(prepared, peaks);
+  result["tiles"] = tiles_json(prepared, programs);
   result["batches"] = batches_json(prepared, programs);
   result["host_memory"] = host_memory_json(prepared, programs);
   result["fits"] = nullptr;
@@ -385,7 +445,7 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
           : "";
   const std::string preloading = preloading_line(result["preloading"]);
   fmt::print(
-      "{}{}{}", report(ranks), batches_text(result["batches"]),
+      "{}{}{}{}", report(ranks), tiles_text(result["tiles"]), batches_text(result["batches"]),
       wrapped(fmt::format("{}{}{}{}\n", most, verdict, preloading, preloading.empty() ? "" : "\n"),
               room_on(stdout)));
 }

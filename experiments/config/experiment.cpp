@@ -636,16 +636,17 @@ void set_partition(Experiment& e, const Json& p) {
                       "partition.hops to 0, or leave it out");
   if (e.strategy.cross_edges != CrossEdges::as_cut) return;
   const bool always = e.strategy.type == "vertex_cut";
-  const std::string key = always ? "strategy.type" : "strategy.cross_edges";
   const std::string who = always ? "vertex_cut" : "\"as_cut\"";
   if (!e.parts.empty() || !assigns_edges(e.partition.method))
-    throw ConfigError(key, who +
-                               " trains on the fragments of an edge partitioner: set "
-                               "partition.method to dbh, powergraph, hdrf or 2ps-l");
+    throw ConfigError(always ? "partition.method" : "strategy.cross_edges",
+                      who +
+                          " trains on the fragments of an edge partitioner: set "
+                          "partition.method to dbh, powergraph, hdrf or 2ps-l");
   if (e.inductive)
-    throw ConfigError(key, who +
-                               " fixes the edges of the training, but dataset.inductive also "
-                               "evaluates with others: leave one of the two out");
+    throw ConfigError(always ? "strategy.type" : "strategy.cross_edges",
+                      who +
+                          " fixes the edges of the training, but dataset.inductive also "
+                          "evaluates with others: leave one of the two out");
 }
 
 /// Whether all servers have the same number of ranks, one server's before the next one's.

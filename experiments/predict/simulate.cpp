@@ -56,19 +56,11 @@ Json algorithms_json(const std::vector<sim::AlgorithmUse>& uses, int epochs) {
   return list;
 }
 
-/// The mean of the epochs on their slowest ranks, without the first, into which set-up reaches.
-double usual_epoch_seconds(const sim::Replay& replay) {
-  const std::size_t epochs = replay.epochs.front().size(), first = epochs > 1 ? 1 : 0;
-  double sum = 0;
-  for (std::size_t e = first; e < epochs; ++e) {
-    double slowest = 0;
-    for (const auto& rank : replay.epochs) slowest = std::max(slowest, rank[e].seconds);
-    sum += slowest;
-  }
-  return sum / static_cast<double>(epochs - first);
-}
-
-Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) {
+/// What epochs and their evaluations used of every link: some of what an epoch sends may travel
+/// while it is evaluated (stale rows), so it is held against the time of both.
+Json links_json(const sim::Replay& replay, double epochs) {
+  const double seconds = replay.simulated_seconds - *std::max_element(replay.setup_seconds.begin(),
+                                                                      replay.setup_seconds.end());
   std::vector<sim::LinkUse> links = replay.links;
   std::sort(links.begin(), links.end(), [](const sim::LinkUse& a, const sim::LinkUse& b) {
     return a.bytes / a.bytes_per_second > b.bytes / b.bytes_per_second;
@@ -80,7 +72,7 @@ Json links_json(const sim::Replay& replay, double epochs, double epoch_seconds) 
                     {"bytes_per_second", link.bytes_per_second},
                     {"bytes", link.bytes / epochs},
                     {"busy_seconds", link.busy_seconds / epochs},
-                    {"utilisation", link.bytes / epochs / link.bytes_per_second / epoch_seconds}});
+                    {"utilisation", link.bytes / link.bytes_per_second / seconds}});
   return list;
 }
 
@@ -271,7 +263,7 @@ SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment
   result.outcome = outcome_from(body, experiment, run.programs, replay, run.epochs);
   result.simulation = settings_json(experiment, run.profile, run.simulation);
   result.simulation.update(replay_json(run.simulation, replay, run.epochs, run.record_seconds));
-  result.links = links_json(replay, run.epochs, usual_epoch_seconds(replay));
+  result.links = links_json(replay, run.epochs);
   return result;
 }
 

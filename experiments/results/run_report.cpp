@@ -16,6 +16,7 @@
 #include "experiments/predict/preloading.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/seed_groups.hpp"
+#include "experiments/results/set_up.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -408,6 +409,9 @@ void require_result(const JsonReader& file, const std::string& under) {
     for (const char* name : {"rows", "bytes", "essential_peak_bytes", "preloaded_peak_bytes"})
       file.get<std::int64_t>(key("preloading/") + name);
   }
+  if (file.has(key("set_up")))
+    for (const char* name : {"seconds", "partition_seconds", "structure_seconds", "device_seconds"})
+      file.get<double>(key("set_up/") + name);
   if (!file.has(key("epoch_seconds"))) {  // it did not fit
     file.object(key("out_of_memory"));
     return;
@@ -549,6 +553,11 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   for (const FinishedRun& run : runs)
     if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
       say(fmt::format("\n{}: {}\n", row_name(run).second, preloading_line(preloading)));
+  std::vector<Json> set_ups;
+  for (const FinishedRun& run : runs)
+    if (const auto set_up = run.result.find("set_up"); set_up != run.result.end())
+      set_ups.push_back(*set_up);
+  if (!set_ups.empty()) say(fmt::format("\n{}\n", set_up_line(set_ups)));
   fmt::print(to, "\nResults: {}\n", folder);
   say(timeline_line(runs));
 }

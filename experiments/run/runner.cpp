@@ -26,6 +26,7 @@
 #include "experiments/results/epoch_log.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
+#include "experiments/results/set_up.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/thin_timelines.hpp"
 #include "experiments/score/predictions.hpp"
@@ -165,6 +166,32 @@ calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading&
   return calibrate::work_of_others(all);
 }
 
+/// Makes what this process' ranks train on, so that its time is known apart: recording and running
+/// take what is kept. Leaves out what is drawn for each epoch or read from a folder when its turn
+/// comes, which is never kept.
+void make_structures(const PreparedExperiment& prepared, const Job& job) {
+  if (prepared.problem->stored) return;
+  prepared.body().require_runnable();
+  const Activity making("cutting what ranks train on out of the graph");
+  const Strategy& strategy = *prepared.strategy;
+  const int first = job.world == nullptr ? 0 : job.world->rank();
+  const int ranks = job.world == nullptr ? prepared.problem->ranks() : 1;
+  parallel_for(ranks, 1, [&](std::int64_t begin, std::int64_t) {
+    const int rank = first + static_cast<int>(begin);
+    const auto fixed = strategy.schedule(rank).training->fixed();
+    if (!fixed) return;
+    for (const StructureId& structure : *fixed) strategy.prepare(rank, structure);
+  });
+}
+
+/// Seconds of the process that takes longest, on the leading process; elsewhere its own.
+double longest(double seconds, const Job& job) {
+  if (job.world == nullptr) return seconds;
+  for (const std::string& text : job.world->gather(fmt::format("{}", seconds)))
+    seconds = std::max(seconds, std::stod(text));
+  return seconds;
+}
+
 /// Not for processes that each know only their own server: orrery plan is for those.
 void add_preloading(FinishedRun& done, const PreparedExperiment& prepared) {
   done.result["preloading"] = preloading_json(prepared, done.measured.peak_bytes);
@@ -244,7 +271,13 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(asked);
   const double load_seconds = seconds_since(begin);
-  const PreparedExperiment prepared = prepare(asked, data, partition(asked, data));
+  SetUp set_up;
+  const auto cutting = std::chrono::steady_clock::now();
+  Partition cut = partition(asked, data);
+  set_up.partition_seconds = seconds_since(cutting);
+  const auto planning = std::chrono::steady_clock::now();
+  const PreparedExperiment prepared = prepare(asked, data, std::move(cut));
+  set_up.structure_seconds = seconds_since(planning);
   if (job_.leads() && !options_.quiet) announce(prepared);
   const Experiment& experiment = prepared.experiment;
   if (experiment.backend == "sim") return simulated(prepared, *results);
@@ -276,6 +309,9 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
                        &prepared.problem->model, Kept::model);
     };
   }
+  const auto making = std::chrono::steady_clock::now();
+  make_structures(prepared, job_);
+  set_up.structure_seconds = longest(set_up.structure_seconds + seconds_since(making), job_);
   const double prepare_seconds = age + seconds_since(begin);
   const EndsInOrder keeping("the result is written");  // including the epochs before a signal
   std::string log_not_written;
@@ -289,6 +325,9 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   auto [done, timelines] =
       report(prepared, options.placement, outcome, earlier.seconds, fingerprint, *results);
   if (job_.world == nullptr) add_preloading(done, prepared);
+  for (const RankOutcome& rank : outcome.ranks)
+    set_up.device_seconds = std::max(set_up.device_seconds, rank.seconds_to_first_epoch);
+  done.result["set_up"] = set_up_json(set_up);
   done.result["other_work"] = other_work_json(others);
   nlohmann::ordered_json& result = done.result;
   result["machines"] = job_.world == nullptr ? 1 : job_.world->placement().servers();

@@ -242,6 +242,29 @@ class ReportOfARealRun(ReportTest):
         self.assertIn("2 cores for 4 ranks", told(4))
         self.assertNotIn("Fewer cores than ranks", told(2))
 
+    def test_says_its_set_up_apart_from_the_epoch(self):
+        told = json.loads((folders.real_run(self.path) / "result.json").read_text())
+
+        _, page = self.report_of(self.path / "out")
+
+        self.assertAlmostEqual(told["set_up"]["seconds"], sum(
+            told["set_up"][key] for key in ("partition_seconds", "structure_seconds", "device_seconds")))
+        self.assertIn(f"{units.seconds(told['set_up']['structure_seconds'])} to cut subgraphs", page.text)
+
+    def test_says_how_long_it_takes_to_an_accuracy_here_and_on_simulated_clusters(self):
+        """Of 0.8 at best: 0.72 first after two epochs, 0.8 after four; an epoch takes 10 ms, or 2.5 ms there."""
+        learned = [{"epoch": i, "val_accuracy": a} for i, a in enumerate((0.5, 0.72, 0.7, 0.8))]
+        there = {"dgx-a100": {"epoch_seconds": 0.0025}, "dgx-1": {"epoch_seconds": None, "not_simulated": "why"}}
+        out = folders.write_run(self.path / "run", folders.result(backend="threads", simulated_on=there), [],
+                                epochs=learned)
+
+        _, page = self.report_of(out)
+
+        table = page.text[page.text.rindex("Time to accuracy"):page.text.rindex("How to repeat it")]
+        self.assertRegex(table, r"72\.0 % \(90 % of the best\)\s+2\s+20 ms\s+5 ms")
+        self.assertRegex(table, r"80\.0 % \(100 % of the best\)\s+4\s+40 ms\s+10 ms")
+        self.assertNotIn("simulated on dgx-1", table)
+
     def test_shows_its_simulations_beside_it_with_their_error(self):
         simulated = {"this-machine": {"epoch_seconds": 0.0081, "error": -0.19, "limited_by": None},
                      "dgx-a100": {"epoch_seconds": None, "not_simulated": "it has 8 devices"}}

@@ -113,7 +113,7 @@ std::vector<Buffer> hold_tape(Runtime& rt, const std::vector<TapeLayer>& tape) {
   };
   for (const TapeLayer& entry : tape) {
     hold(entry.saved, fmt::format("tape/saved by layer {}", entry.layer));
-    hold(entry.received, fmt::format("tape/received by layer {}", entry.layer));
+    hold(entry.received, fmt::format("tape halo/received by layer {}", entry.layer));
   }
   return buffers;
 }

@@ -44,7 +44,8 @@ struct TapeLayer {
 std::vector<TapeLayer> tape_of(const ModelConfig& model, const Products& products,
                                std::int64_t features, std::int64_t classes);
 
-/// Holds this much memory as long as it lives, by layer, in the class "tape".
+/// Holds this much memory as long as it lives, by layer: what is saved in the class "tape", what is
+/// received in "tape halo".
 std::vector<Buffer> hold_tape(Runtime& rt, const std::vector<TapeLayer>& tape);
 
 }  // namespace orrery

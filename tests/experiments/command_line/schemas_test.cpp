@@ -72,6 +72,10 @@ TEST_F(Schemas, DescribeAPlan) {
   EXPECT_NO_THROW(validate_against(schema("plan"), plan)) << plan.dump(1);
   EXPECT_NO_THROW(validate_against(schema("plan"), tight)) << tight.dump(1);
   EXPECT_TRUE(tight.contains("does_not_fit"));
+  EXPECT_TRUE(plan["tiles"].is_null());
+  const Json tiled = printed("plan " + file() + " --json --set strategy.type=spmm_1d");
+  EXPECT_NO_THROW(validate_against(schema("plan"), tiled)) << tiled.dump(1);
+  EXPECT_FALSE(tiled["tiles"].is_null());
 }
 
 /// Rows of features that batches pull lie in the memory of hosts.

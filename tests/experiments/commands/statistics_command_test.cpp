@@ -50,6 +50,47 @@ TEST(StatisticsCommand, PlanCountsWorkVolumeAndMemory) {
   EXPECT_TRUE(plan["fits"].is_boolean());
 }
 
+/// MG-GCN 5.2: a random permutation makes all tiles alike. Eq. 13 to 15 let their rows differ.
+TEST(StatisticsCommand, PlanCountsTheNonZerosOfEveryTile) {
+  const Outcome planned = orrery("plan", "--json");
+
+  ASSERT_EQ(planned.exit_code, 0) << planned.text;
+  const Json tiles = Json::parse(planned.text)["tiles"];
+  const double n = 111059956, stored = 3231371744.0 + n;
+  EXPECT_EQ(tiles["tiles"], 64);
+  EXPECT_NEAR(tiles["rows"]["mean"].get<double>(), n / 8, 1);
+  EXPECT_NEAR(tiles["nonzeros"]["mean"].get<double>(), stored / 64, 1);
+  EXPECT_NEAR(tiles["nonzeros"]["imbalance"].get<double>(), 1, 1e-6);
+  EXPECT_NEAR(tiles["nonzeros_of_rank"]["mean"].get<double>(), stored / 8, 1);
+}
+
+/// By a second way: each entry costs 2 FLOP a column, of which there are 4 forward and 4 backward.
+TEST(StatisticsCommand, PlanTellsUnevenTiles) {
+  const auto plan = [](const std::string& more) {
+    return orrery("plan",
+                  "--set 'dataset={\"generate\": \"rmat\", \"vertices\": 512, \"edges\": 4096, "
+                  "\"classes\": 4, \"features\": 8}' --set 'model={\"type\": \"gcn\", \"layers\": "
+                  "1, \"hidden\": 8}' --set partition.method=degree_block " +
+                      more);
+  };
+  const std::string uneven = "--set 'strategy={\"type\": \"spmm_1d\"}'";
+  const Outcome planned = plan(uneven + " --json"), words = plan(uneven);
+  const Outcome halo = plan("--set 'strategy={\"type\": \"full_graph\"}' --json");
+
+  ASSERT_EQ(planned.exit_code, 0) << planned.text;
+  ASSERT_EQ(halo.exit_code, 0) << halo.text;
+  const Json result = Json::parse(planned.text);
+  const Json& tiles = result["tiles"];
+  double flops = 0;
+  for (const Json& rank : result["ranks"]) flops += rank["flops_by_kind"]["spmm"].get<double>();
+  EXPECT_GT(tiles["rows"]["most"], tiles["rows"]["least"]);
+  EXPECT_GT(tiles["nonzeros"]["imbalance"], 1);
+  EXPECT_DOUBLE_EQ(tiles["nonzeros"]["mean"].get<double>() * 64, flops / (2 * 8));
+  EXPECT_DOUBLE_EQ(tiles["nonzeros_of_rank"]["mean"].get<double>() * 8, flops / (2 * 8));
+  EXPECT_NE(words.text.find("non-zeros of a tile"), std::string::npos) << words.text;
+  EXPECT_TRUE(Json::parse(halo.text)["tiles"].is_null());
+}
+
 TEST(StatisticsCommand, PlanOfAThousandRanksHasEveryOne) {
   const Outcome planned = orrery("plan", "--json --set cluster.ranks=1024");
 

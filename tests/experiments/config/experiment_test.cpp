@@ -119,7 +119,7 @@ TEST(VertexCut, TrainsOnTheFragmentsOfAnEdgePartitioner) {
 
   EXPECT_EQ(load({type, "partition.method=dbh"}).front().strategy.cross_edges, CrossEdges::as_cut);
   EXPECT_EQ(refusal_of(type),
-            "strategy.type: vertex_cut trains on the fragments of an edge partitioner: set "
+            "partition.method: vertex_cut trains on the fragments of an edge partitioner: set "
             "partition.method to dbh, powergraph, hdrf or 2ps-l");
   EXPECT_EQ(refusal(kMinimal, {type, "partition.method=dbh", "dataset.inductive=true"}),
             "strategy.type: vertex_cut fixes the edges of the training, but dataset.inductive also "

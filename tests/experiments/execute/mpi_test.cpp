@@ -59,6 +59,8 @@ TEST_F(MpiJob, RunsAnExperimentWithRankZeroAloneSpeaking) {
   EXPECT_EQ(job["received_bytes"], threads["received_bytes"]);
   EXPECT_EQ(job["peak_bytes"], threads["peak_bytes"]);
   EXPECT_EQ(job["breakdown"].size(), 8U);
+  for (const char* part : {"partition_seconds", "structure_seconds", "device_seconds"})
+    EXPECT_GT(job["set_up"][part], 0.0) << part;
   EXPECT_NE(read("a/timeline.json").find("rank 2"), std::string::npos);
 }
 
