@@ -66,9 +66,7 @@ std::int64_t entries(const std::vector<SparseMatrix>& tiles) {
 
 std::vector<NamedStrategy> strategies_without_structure() {
   auto all = testing::all_strategies();
-  std::erase_if(all, [](const auto& s) {
-    return !info_of(s.config).needs_structure.empty();
-  });
+  std::erase_if(all, [](const auto& s) { return !info_of(s.config).needs_structure.empty(); });
   for (const auto& inexact : testing::inexact_strategies())
     if (inexact.config.type == "spmm_1d") all.push_back(inexact);
   return all;
