@@ -56,10 +56,14 @@ def _listed(words):
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def _data(runs):
-    """"ogbn-arxiv; by their counts reddit and proteins"."""
+def _data(runs, own):
+    """"ogbn-arxiv; by their counts reddit and proteins". What a figure of this program (`own`) generates stands in for
+    nothing."""
     found = {}
-    for kind, name in map(data_of, runs):
+    for run in runs:
+        kind, name = data_of(run)
+        if own and "generate" in (run.config.get("dataset") or {}):
+            kind, name = "", "generated graphs"
         found.setdefault(kind, []).append(name)
     words = []
     for kind, names in found.items():
@@ -100,7 +104,8 @@ def sentence(experiments, rows=()):
     for simulated, word in ((True, "simulated"), (False, "measured")):
         runs = [run for run in ran if run.simulated == simulated]
         if runs:
-            parts.append(f"{word} on {_listed(map(machine_of, runs))}; {_data(runs)}")
+            parts.append(f"{word} on {_listed(map(machine_of, runs))}; "
+                         f"{_data(runs, experiments.figure.told.get('own'))}")
     for kind, words in (("generate", "generated stand-ins for "), ("graph", "")):
         if names := [run.get("title", run.get("graph", "a graph")) for run in counted if kind in run]:
             parts.append(f"counted, not run, in {words}{_listed(names)}")
