@@ -185,10 +185,12 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
 std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
   const auto loaded = file.try_load();
   const auto* error = std::get_if<ConfigError>(&loaded);
-  if (error == nullptr || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-        return error->path.starts_with(axis.key) || axis.key.starts_with(error->path);
-      }))
-    return std::nullopt;
+  const auto may_mend = [&](const Axis& axis) {
+    return std::any_of(axis.values.begin(), axis.values.end(),
+                       [](const Json& value) { return !value.is_null(); }) &&
+           (error->path.starts_with(axis.key) || axis.key.starts_with(error->path));
+  };
+  if (error == nullptr || std::any_of(axes.begin(), axes.end(), may_mend)) return std::nullopt;
   return error->what();
 }
 

@@ -134,7 +134,7 @@ TEST(ShippedClusters, AreLimitedByTheNicBetweenServers) {
   const std::vector<std::pair<const char*, double>> networks{
       {"a6000-4x4-pcie", 4e9},   {"a6000-4x4-nvlink", 4e9},    {"rtx2080ti-2x4-1gbe", 112.5e6},
       {"g4dn-metal-8", 11.25e9}, {"r5dn-24xlarge-4", 11.25e9}, {"r5-16-25gbe", 2.8125e9},
-      {"fat-tree", 47e9},        {"xeon9242-64x2-hdr", 12e9}};
+      {"fat-tree", 47e9}};
   for (const auto& [name, rate] : networks) {
     const Cluster cluster = shipped(name);
     // The first device of the last server: g4dn's GPUs of socket 1 would cross sockets too.

@@ -36,12 +36,13 @@ TEST_P(Resumed, GoesOnWithTheSameBits) {
   EXPECT_EQ(losses(resumed), std::vector<double>(whole.begin() + 5, whole.end()));
 }
 
-const auto kNameOf = [](const ::testing::TestParamInfo<testing::NamedStrategy>& param) {
+const auto kNameOfResumed = [](const ::testing::TestParamInfo<testing::NamedStrategy>& param) {
   return param.param.name;
 };
-INSTANTIATE_TEST_SUITE_P(All, Resumed, ::testing::ValuesIn(testing::all_strategies()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(All, Resumed, ::testing::ValuesIn(testing::all_strategies()),
+                         kNameOfResumed);
 INSTANTIATE_TEST_SUITE_P(Local, Resumed, ::testing::ValuesIn(testing::local_model_strategies()),
-                         kNameOf);
+                         kNameOfResumed);
 
 /// The weights serve any strategy and any number of ranks.
 TEST(Checkpoints, ServeAnotherStrategyOnAnotherNumberOfRanks) {
