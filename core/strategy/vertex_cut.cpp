@@ -7,8 +7,8 @@
 // Received per product of width f, by a rank: f for each of its mirrors, and f for each mirror of
 // its own vertices. Over all ranks: 2·(RF − 1)·n·f, RF the mean number of ranks that have a vertex.
 //
-// Source    DistGNN (Md et al. 2021), cd-0: each rank aggregates for all of its vertices, partial
-//           sums go to the owner, the total comes back
+// Source    DistGNN (Md et al. 2021, as MG-GCN tells of it), its exact form cd-0: each rank
+//           aggregates for all of its vertices, partial sums go to the owner, the total comes back
 // Departs   the total does not come back to be transformed on each rank that has the vertex: the
 //           owner transforms it once, and its row of the next product goes out. As many rows travel
 #include <fmt/core.h>

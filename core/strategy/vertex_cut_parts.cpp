@@ -49,14 +49,12 @@ CutBlocks transpose(const CutBlocks& blocks) {
           transpose(blocks.own_from_mirrors), transpose(blocks.mirrors)};
 }
 
-CutBlocks magnified(const CutBlocks& blocks, std::int64_t times) {
-  return {magnified(blocks.own, times), magnified(blocks.own_from_mirrors, times),
-          magnified(blocks.mirrors_from_own, times), magnified(blocks.mirrors, times)};
-}
-
 VertexCutPart magnified(const VertexCutPart& part, std::int64_t times) {
-  return {magnified(part.mirrors, times), magnified(part.mirrored, times),
-          IndexList::counted(times * part.sent()), magnified(part.blocks, times)};
+  return {magnified(part.mirrors, times),
+          magnified(part.mirrored, times),
+          IndexList::counted(times * part.sent()),
+          {magnified(part.blocks.own, times), magnified(part.blocks.own_from_mirrors, times),
+           magnified(part.blocks.mirrors_from_own, times), magnified(part.blocks.mirrors, times)}};
 }
 
 VertexCutParts::VertexCutParts(SparseMatrix a, const Partition& partition)

@@ -16,13 +16,15 @@ namespace orrery {
 /// A part's entries of A, by whether the part owns their row and their column. Rows and columns
 /// that it does not own are its mirrors.
 ///
+/// Shapes    own [own, own] · own_from_mirrors [own, mirrors] · mirrors_from_own [mirrors, own] ·
+///           mirrors [mirrors, mirrors]
 /// Placement in host memory
 struct CutBlocks {
   SparseMatrix own, own_from_mirrors, mirrors_from_own, mirrors;
 };
 
+/// The part's entries of Aᵀ.
 CutBlocks transpose(const CutBlocks& blocks);
-CutBlocks magnified(const CutBlocks& blocks, std::int64_t times);
 
 /// The part of one rank.
 ///
@@ -55,6 +57,7 @@ class VertexCutParts {
   bool symmetric() const { return a_.symmetric; }
   /// The own vertices of a part, in ascending order.
   const std::shared_ptr<const std::vector<Vertex>>& own(int part) const { return own_[at(part)]; }
+  /// Cost      a pass over the rows of A that the part has
   VertexCutPart part(int part) const;
   /// Parts that have a vertex, in the mean over vertices.
   double replication_factor() const;
