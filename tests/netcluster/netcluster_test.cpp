@@ -163,8 +163,8 @@ TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
     const double external = measured["external"]["bytes_per_second"];
     const double both = measured["external"]["both_bytes_per_second"];
     EXPECT_EQ(measured["rate_bytes_per_second"], rate);
-    EXPECT_LE(external, 1.02 * rate);  // what an idle link has saved up, as the script allows
-    EXPECT_LE(both, 2 * 1.02 * rate);
+    EXPECT_LE(external, 1.08 * rate);  // what an idle link has saved up, as the script allows
+    EXPECT_LE(both, 2 * 1.08 * rate);
     EXPECT_EQ(cluster.traces(), None{});
     if (external <= 0.8 * rate || both <= 1.1 * external) continue;
     most_of_both = both / external;
@@ -176,7 +176,7 @@ TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
 TEST_F(NetclusterTest, FailsWhenMessagesGoRoundTheLinks) {
   const fs::path fake = fs::temp_directory_path() / ("orrery-fake-" + std::to_string(::getpid()));
   std::ofstream(fake) << "#!/bin/sh\n[ $OMPI_COMM_WORLD_RANK != 0 ] || echo '{\"internal\":null,"
-                         "\"external\":{\"latency_seconds\":1e-6,\"bytes_per_second\":13000000}}'";
+                         "\"external\":{\"latency_seconds\":1e-6,\"bytes_per_second\":14000000}}'";
   fs::permissions(fake, fs::perms::owner_all);
   ::setenv("ORRERY_LINK_BENCH", fake.c_str(), 1);
   Netcluster cluster({"--rate", "100mbit", "--json", "--measure", "--", "echo", "not reached"});
