@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backends/comm_mpi/batch.hpp"
@@ -21,6 +23,10 @@ std::uint64_t call_of(const Group& g, std::int64_t root, std::int64_t bytes) {
        {std::int64_t{g.first}, std::int64_t{g.size}, std::int64_t{g.stride}, root, bytes})
     mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x100000001B3U;
   return mixed;
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::int64_t at(const std::vector<std::int64_t>& list, int i) { return list[orrery::at(i)]; }
@@ -105,11 +111,31 @@ class MpiCommunicator::Move {
       if (from != owner.engine_.rank()) owner.count_received(from, bytes);
     };
     owner_.service_.open(o.store, std::make_shared<ExposedRows>(o.rows, memory_, served));
-    owner_.service_.all_open(o.store, share(o.store, o.rows, o.rows.rows()));
+    Opened mine{o.rows.rows(), {}};
+    if (o.rows.space == Space::server_host)
+      mine.place = owner_.server_storage_.place_of(memory_.bytes_at(o.rows));
+    std::vector<std::int64_t> rows;
+    std::vector<std::shared_ptr<MappedRows>> mapped;
+    for (const Opened& one :
+         trade(o.store, o.rows, std::vector(orrery::at(o.store.group.size), mine))) {
+      const int owner = o.store.group.rank_of(static_cast<int>(rows.size()));
+      const bool near =
+          owner != engine_.rank() && engine_.placement().same_server(owner, engine_.rank());
+      rows.push_back(one.rows);
+      mapped.push_back(near ? MappedRows::open(one.place) : nullptr);
+    }
+    owner_.service_.all_open(o.store, std::move(rows), std::move(mapped));
   }
 
+  /// When all have come here, nobody asks any more. Owners hear what was read without them.
   void operator()(const Withdraw& o) {
-    share(o.store, o.rows, o.rows.rows());  // when all have come here, nobody asks any more
+    std::vector<std::int64_t> read(orrery::at(o.store.group.size));
+    if (const auto own = owner_.service_.find(o.store))
+      for (std::size_t i = 0; i < own->mapped.size(); ++i)
+        if (own->mapped[i]) read[i] = own->mapped[i]->numbers_read;
+    const std::vector<std::int64_t> numbers = trade(o.store, o.rows, std::move(read));
+    for (int i = 0; i < o.store.group.size; ++i)
+      owner_.count_received(o.store.group.rank_of(i), at(numbers, i));
     owner_.service_.close(o.store);
   }
 
@@ -166,16 +192,24 @@ class MpiCommunicator::Move {
     batch.on_received = [this, root](int, std::int64_t got) { owner_.count_received(root, got); };
   }
 
-  /// `mine` of every member of a store; all must have the same width and type.
-  std::vector<std::int64_t> share(const Store& store, const Tensor& rows, std::int64_t mine) {
+  /// What a rank tells the others when it opens a store.
+  struct Opened {
+    std::int64_t rows = 0;
+    SharedPlace place;
+  };
+
+  /// What every member of a store has for this rank, which has `mine` for them, by group index. All
+  /// must have rows of the same width and type.
+  template <class T>
+  std::vector<T> trade(const Store& store, const Tensor& rows, std::vector<T> mine) {
     Batch batch = batch_for(store.group, store.id, rows.cols() * 4 + static_cast<int>(rows.dtype));
     batch.on_received = nullptr;  // words about the store, none of its rows
-    std::vector<std::int64_t> of_index(static_cast<std::size_t>(store.group.size));
-    std::vector<Part> receive;
-    for (std::int64_t& one : of_index) receive.push_back({&one, 8});
-    const std::vector<Part> send(of_index.size(), Part{&mine, 8});
+    std::vector<T> theirs(mine.size());
+    std::vector<Part> send, receive;
+    for (T& one : mine) send.push_back({&one, sizeof one});
+    for (T& one : theirs) receive.push_back({&one, sizeof one});
     exchange(batch, store.group, me(store.group), send, receive);
-    return of_index;
+    return theirs;
   }
 
   static std::int64_t row_bytes_of(const Tensor& t) { return t.cols() * bytes_of(t.dtype); }
@@ -192,9 +226,10 @@ class MpiCommunicator::Move {
     auto requests = requests_of(o, memory_);
     for (const OwnerRequest& r : requests)
       require_rows(o.store, r, at(own->rows_of_index, r.owner_index));
+    if (adds) require_pushable(rank, o.store, own->rows->window());
     auto* first = static_cast<char*>(memory_.bytes_at(values));
     std::erase_if(requests, [&](const OwnerRequest& r) {
-      if (r.owner != rank) return false;
+      if (r.owner != rank) return !adds && read_mapped(*own, r, values, places);
       if (!serve_own(*own, r, first)) throw_not_exposed(o.store);
       return true;
     });
@@ -206,6 +241,24 @@ class MpiCommunicator::Move {
     const RowRequest head{o.store, own->opening, Engine::answer_tag(kind, call_.lane), 0,
                           adds ? 1 : 0};
     ask_owners(batch, {head, requests, first, places, row_bytes_of(values)});
+  }
+
+  /// y ← the rows of an owner whose memory this rank has mapped. False if it has not.
+  bool read_mapped(const OpenStore& store, const OwnerRequest& r, const Tensor& y,
+                   const std::int32_t* places) {
+    const auto& mapped = store.mapped[orrery::at(r.owner_index)];
+    if (!mapped) return false;
+    const std::int64_t row = row_bytes_of(y);
+    auto* to = static_cast<char*>(memory_.bytes_at(y));
+    call_.meter.time.under_way(false, +1, now());
+    if (places != nullptr)
+      copy_rows(mapped->first(), row, r.index, to, places + r.first);
+    else
+      copy_rows(mapped->first(), row, r.index, to + r.first * row, nullptr);
+    call_.meter.time.under_way(false, -1, now());
+    mapped->numbers_read += static_cast<std::int64_t>(r.index.size_bytes());
+    owner_.count_received(r.owner, static_cast<std::int64_t>(r.index.size()) * row);
+    return true;
   }
 
   [[noreturn]] void throw_not_exposed(const Store& store) {

@@ -17,6 +17,7 @@ class MpiCommunicator final : public Communicator {
     close_stores();
   }
   void close_stores() noexcept override { service_.close_all(); }
+  Storage& server_storage() override { return server_storage_; }
 
  protected:
   void move(const Call& call, const RankMemory& memory) override;
@@ -24,6 +25,7 @@ class MpiCommunicator final : public Communicator {
  private:
   class Move;
   Engine& engine_;
+  ServerStorage server_storage_;
   RowService service_;
 };
 

@@ -37,15 +37,19 @@ void RowService::open(const Store& store, std::shared_ptr<ExposedRows> rows) {
                             [&](const auto& o) { return o.first == store; });
   if (times == openings_.end()) times = openings_.insert(times, {store, 0});
   open_.push_back(
-      std::make_shared<OpenStore>(OpenStore{store, times->second++, std::move(rows), {}}));
+      std::make_shared<OpenStore>(OpenStore{store, times->second++, std::move(rows), {}, {}}));
   if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   changed_.notify_all();
 }
 
-void RowService::all_open(const Store& store, std::vector<std::int64_t> rows_of_index) {
+void RowService::all_open(const Store& store, std::vector<std::int64_t> rows_of_index,
+                          std::vector<std::shared_ptr<MappedRows>> mapped) {
   const std::lock_guard lock(mutex_);
   for (const auto& open : open_)
-    if (open->store == store) open->rows_of_index = std::move(rows_of_index);
+    if (open->store == store) {
+      open->mapped = std::move(mapped);
+      open->rows_of_index = std::move(rows_of_index);
+    }
 }
 
 void RowService::close(const Store& store) {

@@ -14,6 +14,7 @@
 
 #include "backends/comm_mpi/engine.hpp"
 #include "backends/comm_mpi/row_requests.hpp"
+#include "core/runtime/execute/server_storage.hpp"
 
 namespace orrery::mpi {
 
@@ -23,6 +24,8 @@ struct OpenStore {
   std::uint32_t opening = 0;  ///< how often this rank had opened it before
   std::shared_ptr<ExposedRows> rows;
   std::vector<std::int64_t> rows_of_index;  ///< rows of each member; empty until all have opened
+  /// Rows of members that this rank reads without them; null: it asks them.
+  std::vector<std::shared_ptr<MappedRows>> mapped;
 };
 
 /// A thread that answers requests as soon as it gets a core. It looks for them while a store is
@@ -40,7 +43,8 @@ class RowService {
   /// Errors    ProgramError: it is already open
   void open(const Store& store, std::shared_ptr<ExposedRows> rows);
   /// All members have opened theirs; this rank may ask.
-  void all_open(const Store& store, std::vector<std::int64_t> rows_of_index);
+  void all_open(const Store& store, std::vector<std::int64_t> rows_of_index,
+                std::vector<std::shared_ptr<MappedRows>> mapped);
   /// Nobody uses the rows any more after it returns.
   void close(const Store& store);
   void close_all() noexcept;

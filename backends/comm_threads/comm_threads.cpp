@@ -448,6 +448,7 @@ class ThreadWorld::Rank final : public Communicator {
         group.contains(rank_) ? shared_.stores.rows_of(op.store, group.index_of(rank_)) : nullptr;
     require_open(own != nullptr, op.store, rank_);
     require_same_width(rank_, op.store, values, own->window());
+    if constexpr (std::is_same_v<T, Push>) require_pushable(rank_, op.store, own->window());
     std::vector<Asked> all;
     for (const OwnerRequest& request : requests_of(op, memory)) {
       const auto rows = shared_.stores.rows_of(op.store, request.owner_index);

@@ -18,6 +18,7 @@ class StagedCommunicator final : public Communicator {
   std::string_view name() const override { return below_.name(); }
   void abort(std::string_view why) noexcept override { below_.abort(why); }
   void close_stores() noexcept override { below_.close_stores(); }
+  Storage& server_storage() override { return below_.server_storage(); }
   std::vector<std::int64_t> received_from() const override { return below_.received_from(); }
 
  protected:

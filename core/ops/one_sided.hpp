@@ -2,7 +2,8 @@
 // and adds to them while their owners do something else.
 //
 // Rows are in memory that hosts reach (host, pinned_host, server_host), on every backend, because
-// an owner's host serves them while its device computes.
+// an owner's host serves them while its device computes. Rows in server_host are read without it by
+// ranks of the same server, wherever the system lets their processes share memory.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ std::string to_string(const Store& store);  // "store 3 of ranks 0..3"
 ///
 /// Shapes    rows [n, f] f32, f16 or i32, n of each rank's own (0 too), f >= 1 and type the same on all
 /// Placement host, pinned_host or server_host
-/// Requires  until Withdraw has passed, only Push writes the rows, and if any rank pushes,
-///           nobody reads them but by Pull
+/// Requires  until Withdraw has passed, only Push writes the rows, and if any rank pushes, nobody
+///           reads them but by Pull, and no rank has them in server_host
 struct Expose {
   Store store;
   Tensor rows;

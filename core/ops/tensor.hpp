@@ -19,7 +19,8 @@ constexpr std::int64_t bytes_of(DType type) {
 }
 std::string_view name_of(DType type);
 
-/// Memory spaces of a rank, each with a capacity; server_host is shared by the ranks of a server.
+/// Memory spaces of a rank, each with a capacity. server_host: a rank's host memory that the other
+/// ranks of its server read.
 enum class Space : std::uint8_t { device, pinned_host, host, server_host };
 std::string_view name_of(Space space);
 

@@ -229,7 +229,7 @@ Capacities memory_capacities(const Experiment& experiment) {
   capacities.bytes[at(Space::pinned_host)] =
       (host.pinned_bytes > 0 ? std::min(host.pinned_bytes, host.memory_bytes) : host.memory_bytes) /
       most;
-  capacities.bytes[at(Space::server_host)] = host.memory_bytes;
+  capacities.bytes[at(Space::server_host)] = host.memory_bytes / most;
   return capacities;
 }
 

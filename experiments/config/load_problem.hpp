@@ -48,9 +48,8 @@ int empty_parts(const Partition& partition);
 Problem make_problem(const Experiment& experiment, const ProblemData& data, Partition partition);
 
 /// The memory of each rank by space, as far as the experiment's cluster gives it: that of its
-/// device, and the rank's share of its server's host memory and pinned memory. Memory that ranks of
-/// a server share (Space::server_host) may take all of it. The limits of a host's spaces hold
-/// separately, not together.
+/// device, and the rank's share of its server's host memory and pinned memory. The limits of a
+/// host's spaces hold separately, not together.
 Capacities memory_capacities(const Experiment& experiment);
 
 }  // namespace orrery

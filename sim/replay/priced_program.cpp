@@ -59,6 +59,8 @@ class Pricer {
     item(s.lane, {LaneItem::Type::nothing, Lane::compute, phase_, 0, submitted(false)});
   }
   void add(const SubmitStep& s) {
+    if (const auto* expose = std::get_if<Expose>(&s.op))
+      spaces_[expose->store.id] = expose->rows.space;
     if (const auto* pull = std::get_if<Pull>(&s.op))
       return item(s.lane, access(s.lane, s.op, *pull, pull->y, 0));
     if (const auto* push = std::get_if<Push>(&s.op))
@@ -169,6 +171,7 @@ class Pricer {
     a.kind = kind(kind_of(op));
     a.group = group_number(lane, o.store.group);
     a.adds = adds;
+    a.mapped = spaces_[o.store.id] == Space::server_host ? 1 : 0;
     a.row_bytes = static_cast<double>(values.cols() * orrery::bytes_of(values.dtype));
     a.flops = flops_of(op);
     a.bytes = bytes_of(op);
@@ -182,7 +185,7 @@ class Pricer {
     a.rows = part_number(rows);
     a.seconds = part_number(seconds);
     const std::uint32_t number =
-        accesses_.of({a.kind, a.group, a.rows, a.seconds, a.row_bytes, a.flops, a.bytes},
+        accesses_.of({a.kind, a.group, a.rows, a.seconds, a.mapped, a.row_bytes, a.flops, a.bytes},
                      [&] { schedule_->accesses.push_back(a); });
     return {LaneItem::Type::access, lane, phase_, number, submitted(true)};
   }
@@ -273,9 +276,10 @@ class Pricer {
   Numbers<std::vector<double>> part_numbers_;
   Numbers<std::tuple<int, std::uint32_t, std::uint32_t, int, int, double, double, std::uint32_t>>
       calls_;
-  Numbers<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, double,
-                     double>>
+  Numbers<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t,
+                     double, double, double>>
       accesses_;
+  std::map<std::uint16_t, Space> spaces_;  ///< of the rows in each store, the last time it opened
 };
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

@@ -45,7 +45,8 @@ struct StoreAccess {
   std::uint32_t rows = 0;   ///< in RankSchedule::parts: number of rows of each owner
   /// in RankSchedule::parts: seconds to serve them, alone, for each owner
   std::uint32_t seconds = 0;
-  std::int32_t adds = 0;  ///< 1: push
+  std::int32_t adds = 0;    ///< 1: push
+  std::int32_t mapped = 0;  ///< 1: ranks of the owner's server read the rows without it
   double row_bytes = 0;
   double flops = 0, bytes = 0;  ///< both as the operation states them
   /// Bytes of a request for this many rows, with their numbers, and of its answer.

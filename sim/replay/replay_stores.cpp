@@ -30,7 +30,9 @@ void Replayer::ask_owners(int r, int l) {
     asked.back = access.answered(rows);
     asked.bytes = rows * access.row_bytes;
     asked.seconds = s;
-    if (access.adds == 0 && ends_of(asked).first != ends_of(asked).second)
+    asked.alone =
+        owner == r || (access.mapped != 0 && !external(r, owner) && s_.library.name != "threads");
+    if (!asked.alone && access.adds == 0 && ends_of(asked).first != ends_of(asked).second)
       asked.first = std::min(1.0, kPieceBytes / asked.bytes);
     slots.push_back(slot);
   });
@@ -38,12 +40,11 @@ void Replayer::ask_owners(int r, int l) {
   if (slots.empty()) return complete(r, l);
   for (const int slot : slots) {
     const int owner = asked_[at(slot)].owner;
-    if (owner == r) {
+    if (owner != r) lane.exchange.under_way(external(r, owner), +1, network_.now());
+    if (asked_[at(slot)].alone)
       serve(slot);
-    } else {
-      lane.exchange.under_way(external(r, owner), +1, network_.now());
+    else
       send_words(slot);
-    }
   }
 }
 
@@ -107,10 +108,9 @@ void Replayer::message_part_ended(int slot) {
   if (asked.gathering == 0) answered(slot);
 }
 
-/// Whether the owner's thread serves it: not a rank's own rows, nor those that the requesting rank
-/// reads itself.
+/// Whether the owner's thread serves it: not what the requesting rank reads itself.
 bool Replayer::takes_thread(const Asked& asked) const {
-  return asked.owner != asked.rank && s_.library.name != "threads";
+  return !asked.alone && s_.library.name != "threads";
 }
 
 void Replayer::wait_for_owner(int slot) {
@@ -134,19 +134,19 @@ void Replayer::serve(int slot) {
   serve_share(slot, asked_[at(slot)].first);
 }
 
-/// On the host of the owner, whatever its lanes do.
+/// On the host of the owner, whatever its lanes do; of the asker, if that reads alone.
 void Replayer::serve_share(int slot, double share) {
   Asked& asked = asked_[at(slot)];
-  const Rank& owner = ranks_[at(asked.owner)];
-  asked.gathering = host_of(owner).start(share * asked.seconds, 1, share * asked.bytes,
-                                         token(Happening::access_served, slot));
-  follow(owner.works_at);
+  const Rank& reader = ranks_[at(asked.alone ? asked.rank : asked.owner)];
+  asked.gathering = host_of(reader).start(share * asked.seconds, 1, share * asked.bytes,
+                                          token(Happening::access_served, slot));
+  follow(reader.works_at);
 }
 
 void Replayer::served_part(int slot) {
   Asked& asked = asked_[at(slot)];
   if (--asked.gathering > 0) return;
-  if (asked.owner == asked.rank) return answered(slot);
+  if (asked.alone) return answered(slot);
   if (asked.stage == Asked::serving) {  // the first piece is sent while the rest is gathered
     asked.stage = Asked::answering;
     send_words(slot);

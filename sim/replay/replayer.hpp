@@ -110,6 +110,7 @@ class Replayer final : public NetworkListener {
     enum { asking, serving, answering } stage = asking;
     int messages = 0, gathering = 0;  ///< parts of them under way
     bool counted = false;
+    bool alone = false;             ///< the asker reads the rows itself
     double there = 0, back = 0;     ///< bytes of the messages
     double bytes = 0, seconds = 0;  ///< bytes of the rows, and seconds to serve them
     double first = 1;               ///< share of it before the answer begins

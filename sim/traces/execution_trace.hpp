@@ -46,7 +46,8 @@ struct TraceOptions {
 /// Turns priced programs into a trace. Lanes, the waits between them and what the host reads back
 /// become dependencies. Collectives become the messages that the simulation would send; a message
 /// that is passed on while it arrives becomes its chunks. A rank's pull or push of rows becomes a
-/// request, a node "serve" of the owner, and an answer.
+/// request, a node "serve" of the owner, and an answer; also where a run reads the owner's memory
+/// itself.
 ///
 /// Left out   what is not the ranks' own: the time to issue operations, the sharing of devices,
 ///            cores and links, barriers of threads, the time to read files. Whoever replays the trace

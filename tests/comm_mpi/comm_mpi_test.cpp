@@ -153,6 +153,9 @@ TEST(MpiFailures, ARowThatItsOwnerDoesNotHaveIsAnErrorThatNamesBoth) {
                   "0, which has 3 rows there"});
   expect_failure(3, "absent_row_pushed", {"asks for row -1 of rank 0, which has 3 rows there"});
 }
+TEST(MpiFailures, RowsThatOthersReadWithoutTheirOwnerTakeNoPush) {
+  expect_failure(2, "push_to_server_host", {"store 3 of ranks 0..1 takes no push"});
+}
 TEST(MpiFailures, RowsOfOtherWidthsAreAnErrorNotAHang) {
   expect_failure(2, "other_width", {"operands do not match those of rank", ": expose"});
 }
@@ -166,8 +169,9 @@ TEST(MpiWorld, ServesRowsWhileTheOwnerComputes) {
   const Outcome outcome = job(2, "busy_owner");
 
   EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_NE(outcome.text.find("pulls from a busy owner: median"), std::string::npos)
-      << outcome.text;
+  for (const char* pulls :
+       {"pulls from a busy owner: median", "pulls from a busy owner, in server_host: median"})
+    EXPECT_NE(outcome.text.find(pulls), std::string::npos) << outcome.text;
   fmt::print("{}", outcome.text);
 }
 

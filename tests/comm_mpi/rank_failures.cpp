@@ -112,6 +112,20 @@ Scenario other_rows(bool withdraws) {
   }};
 }
 
+/// Rows that others read without their owner take no push.
+Scenario push_to_server_host() {
+  return {[](MpiWorld& world) {
+    world.run([](Communicator& communicator) {
+      HostRank rank(communicator.server_storage());
+      const Store store{3, world_group(2)};
+      const Tensor index = rank.filled(1, 1, 0), values = rank.filled(1, 2, 1.0F);
+      const Tensor table = rank.tensor(3, 2, std::vector<float>(6, 1.0F), Space::server_host);
+      communicator.run(Lane::store, Expose{store, table}, rank.memory, kPhase);
+      communicator.run(Lane::store, Push{store, index, rows({1, 0}), values}, rank.memory, kPhase);
+    });
+  }};
+}
+
 }  // namespace
 
 void add_failures(Scenarios& all) {
@@ -124,6 +138,7 @@ void add_failures(Scenarios& all) {
   all["stores_left_open"] = pulling_until([](Communicator&, HostRank&) {}, 10);
   all["absent_row"] = asking_for(3, false);
   all["absent_row_pushed"] = asking_for(-1, true);
+  all["push_to_server_host"] = push_to_server_host();
   all["other_width"] = other_rows(false);
   all["other_store_operation"] = other_rows(true);
   all["throws"] =

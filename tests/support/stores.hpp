@@ -16,17 +16,19 @@
 
 namespace orrery::testing {
 
-/// One rank's host memory.
+/// One rank's host memory. `server`: where server_host comes from.
 struct HostRank {
-  RankMemory memory{64};
+  explicit HostRank(Storage& server = host_storage()) : memory(64, host_storage(), server) {}
+  RankMemory memory;
   std::uint32_t next = 0;
 
   template <class T>
-  Tensor tensor(std::int64_t rows, std::int64_t cols, const std::vector<T>& values) {
+  Tensor tensor(std::int64_t rows, std::int64_t cols, const std::vector<T>& values,
+                Space space = Space::host) {
     constexpr DType dtype = std::is_same_v<T, float>           ? DType::f32
                             : std::is_same_v<T, std::uint16_t> ? DType::f16
                                                                : DType::i32;
-    const Tensor t{next++, {rows, cols}, dtype, Space::host, 0, cols};
+    const Tensor t{next++, {rows, cols}, dtype, space, 0, cols};
     memory.allocate(t.id, t.bytes(), t.space);
     std::copy(values.begin(), values.end(), memory.data<T>(t));
     return t;
@@ -84,11 +86,11 @@ std::vector<T> table_of(int owner, std::int64_t rows, std::int64_t width) {
 }
 
 template <class T>
-void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
+void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt, Space space) {
   const int p = ranks.count;
   const Store store{7, world_group(p)};
   ranks.run([&](int r, Communicator& communicator) {
-    HostRank rank;
+    HostRank rank(communicator.server_storage());
     const auto run = [&](const Op& op) {
       validate(op);
       communicator.run(Lane::store, op, rank.memory);
@@ -96,7 +98,7 @@ void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
     std::vector<std::int64_t> owned;
     for (int i = 0; i < p; ++i) owned.push_back(rows_with(i, salt));
     const std::int64_t mine = rows_with(r, salt);
-    const Tensor table = rank.tensor(mine, width, table_of<T>(r, mine, width));
+    const Tensor table = rank.tensor(mine, width, table_of<T>(r, mine, width), space);
     run(Expose{store, table});
     for (std::uint64_t round = 0; round < 20; ++round) {
       const Requests asked(round, r, owned);
@@ -134,10 +136,14 @@ void pull_random_rows(const Ranks& ranks, std::int64_t width, int salt) {
 
 inline void pulls_bring_the_rows_of_their_owners(const Ranks& ranks) {
   for (const int salt : {0, 1, 2}) {
-    pull_random_rows<float>(ranks, 5, salt);
-    pull_random_rows<std::int32_t>(ranks, 1, salt);
-    pull_random_rows<std::uint16_t>(ranks, 3, salt);  // halves, by their bits
+    pull_random_rows<float>(ranks, 5, salt, Space::host);
+    pull_random_rows<std::int32_t>(ranks, 1, salt, Space::host);
+    pull_random_rows<std::uint16_t>(ranks, 3, salt, Space::host);  // halves, by their bits
   }
+}
+
+inline void rows_are_read_without_their_owners(const Ranks& ranks) {
+  for (const int salt : {0, 1, 2}) pull_random_rows<float>(ranks, 5, salt, Space::server_host);
 }
 
 /// Rank r's push of a round, with whole numbers, whose sums are exact in any order.
@@ -202,8 +208,9 @@ inline void a_push_adds_its_rows_in_their_order(const Ranks& ranks) {
   });
 }
 
-/// The bytes that came in at each rank from each other rank are those that the ops of both say.
-inline void pulls_and_pushes_count_to_the_byte(const Ranks& ranks) {
+/// The bytes that came in at each rank from each other rank are those that the ops of both say. Rows
+/// in server_host take pulls only.
+inline void count_to_the_byte(const Ranks& ranks, Space space) {
   const int p = ranks.count;
   const Store store{2, world_group(p)};
   std::vector<std::int64_t> owned;
@@ -216,14 +223,15 @@ inline void pulls_and_pushes_count_to_the_byte(const Ranks& ranks) {
     const Tensor index{first, {m, 1}, DType::i32, Space::host, 0, 1};
     const Tensor values{first + 1, {m, 6}, DType::f32, Space::host, 0, 6};
     const auto counts = rows(asked.rows_per_owner);
-    return round % 2 == 0 ? Op(Pull{store, index, counts, values})
-                          : Op(Push{store, index, counts, values});
+    return round % 2 == 0 || space == Space::server_host ? Op(Pull{store, index, counts, values})
+                                                         : Op(Push{store, index, counts, values});
   };
   ranks.run([&](int r, Communicator& communicator) {
-    HostRank rank;
+    HostRank rank(communicator.server_storage());
     const auto before = communicator.received_from();
     const auto run = [&](const Op& op) { communicator.run(Lane::store, op, rank.memory); };
-    const Tensor table = rank.filled<float>(rows_with(r, 1), 6, 1);
+    const std::int64_t mine = rows_with(r, 1);
+    const Tensor table = rank.tensor(mine, 6, table_of<float>(r, mine, 6), space);
     run(Expose{store, table});
     for (std::uint64_t round = 0; round < 6; ++round) {
       const Requests asked(round, r, owned);
@@ -246,6 +254,13 @@ inline void pulls_and_pushes_count_to_the_byte(const Ranks& ranks) {
     const auto came = communicator.received_from();
     EXPECT_EQ(std::vector<double>(came.begin(), came.end()), want) << "on rank " << r;
   });
+}
+
+inline void pulls_and_pushes_count_to_the_byte(const Ranks& ranks) {
+  count_to_the_byte(ranks, Space::host);
+}
+inline void rows_read_without_their_owners_count_to_the_byte(const Ranks& ranks) {
+  count_to_the_byte(ranks, Space::server_host);
 }
 
 /// Larger than any piece that a request is cut into, and no multiple of one.
@@ -349,6 +364,9 @@ inline void stores_side_by_side_are_kept_apart(const Ranks& ranks) {
 inline const std::vector<CollectiveCase>& store_cases() {
   static const std::vector<CollectiveCase> cases{
       {"PullsBringTheRowsOfTheirOwners", pulls_bring_the_rows_of_their_owners},
+      {"RowsAreReadWithoutTheirOwners", rows_are_read_without_their_owners},
+      {"RowsReadWithoutTheirOwnersCountToTheByte",
+       rows_read_without_their_owners_count_to_the_byte},
       {"PushesOfAllRanksAddUp", pushes_of_all_ranks_add_up},
       {"APushAddsItsRowsInTheirOrder", a_push_adds_its_rows_in_their_order},
       {"PullsAndPushesCountToTheByte", pulls_and_pushes_count_to_the_byte},

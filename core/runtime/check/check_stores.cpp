@@ -159,6 +159,10 @@ class RankStores {
       found(step_, fmt::format("{} of {} {} where {} has {} {}", T::kKind, values.cols(),
                                name_of(values.dtype), to_string(op.store), open->rows.cols(),
                                name_of(open->rows.dtype)));
+    if (adds && open->rows.space == Space::server_host)
+      found(step_, fmt::format("{} to {}, whose rows are in server_host, where others read them "
+                               "at any time",
+                               T::kKind, to_string(op.store)));
     open->requests.push_back({item, adds, op.rows_per_owner});
   }
 

@@ -41,6 +41,8 @@ class Communicator {
   virtual void abort(std::string_view why) noexcept = 0;
   /// After it returns nobody reaches what this rank exposes in stores: its memory is freed.
   virtual void close_stores() noexcept {}
+  /// Where memory of Space::server_host comes from.
+  virtual Storage& server_storage() { return host_storage(); }
   /// Bytes really received so far, by the sending rank; a broadcast counts as from its root,
   /// whatever its route. An owner counts what it receives with pulls and pushes of others (see
   /// served_bytes), all of it before it passes Withdraw.

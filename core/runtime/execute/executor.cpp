@@ -42,7 +42,7 @@ Executor::Executor(Options options, std::unique_ptr<RankDevice> own, RankDevice*
       device_(own_ ? *own_ : *device),
       communicator_(communicator),
       recorder_({options.rank, options.size, options.capacities, options.keep_steps}),
-      memory_(options.guard_bytes, device_.storage()) {}
+      memory_(options.guard_bytes, device_.storage(), communicator.server_storage()) {}
 
 Executor::Executor(Options options, RankDevice& device, Communicator& communicator)
     : Executor(options, nullptr, &device, communicator) {}

@@ -10,6 +10,15 @@
 
 namespace orrery {
 
+void copy_rows(const char* table, std::int64_t row_bytes, std::span<const std::int32_t> index,
+               void* to, const std::int32_t* places) {
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    const std::int64_t place = places != nullptr ? places[k] : static_cast<std::int64_t>(k);
+    std::memcpy(static_cast<char*>(to) + place * row_bytes, table + index[k] * row_bytes,
+                static_cast<std::size_t>(row_bytes));
+  }
+}
+
 ExposedRows::ExposedRows(const Tensor& rows, const RankMemory& memory, Served served)
     : rows_(rows), first_(static_cast<char*>(memory.bytes_at(rows))), served_(std::move(served)) {}
 
@@ -17,12 +26,7 @@ bool ExposedRows::read(int from, std::span<const std::int32_t> index, void* to,
                        const std::int32_t* places) const {
   const std::shared_lock lock(mutex_);
   if (!open_) return false;
-  const std::int64_t width = row_bytes();
-  for (std::size_t k = 0; k < index.size(); ++k) {
-    const std::int64_t place = places != nullptr ? places[k] : static_cast<std::int64_t>(k);
-    std::memcpy(static_cast<char*>(to) + place * width, first_ + index[k] * width,
-                static_cast<std::size_t>(width));
-  }
+  copy_rows(first_, row_bytes(), index, to, places);
   served_(from, static_cast<std::int64_t>(index.size_bytes()));
   return true;
 }
@@ -64,6 +68,14 @@ ProgramError not_exposed(int rank, const Store& store, int owner) {
           fmt::format("{} is used although rank {} has not exposed its rows there, or has "
                       "withdrawn them",
                       to_string(store), owner)};
+}
+
+void require_pushable(int rank, const Store& store, const Tensor& rows) {
+  if (rows.space != Space::server_host) return;
+  throw ProgramError(rank, 0,
+                     fmt::format("{} takes no push: its rows are in server_host, where other "
+                                 "ranks read them at any time; expose rows in host",
+                                 to_string(store)));
 }
 
 void require_same_width(int rank, const Store& store, const Tensor& values, const Tensor& rows) {

@@ -14,6 +14,11 @@
 
 namespace orrery {
 
+/// to ← the rows with these numbers of a table, one after the other or, with places, row k at
+/// places[k].
+void copy_rows(const char* table, std::int64_t row_bytes, std::span<const std::int32_t> index,
+               void* to, const std::int32_t* places);
+
 /// One rank's rows in an open store: many threads read at a time, or one adds, so that no row is
 /// seen half added.
 ///
@@ -25,8 +30,8 @@ class ExposedRows {
   ExposedRows(const Tensor& rows, const RankMemory& memory, Served served);
 
   const Tensor& window() const { return rows_; }
-  /// to ← the rows with these numbers, one after the other or, with places, row k at places[k].
-  /// False, with nothing done, once they are closed.
+  /// to ← the rows with these numbers, as copy_rows(). False, with nothing done, once they are
+  /// closed.
   ///
   /// Requires  numbers of existing rows
   bool read(int from, std::span<const std::int32_t> index, void* to,
@@ -80,6 +85,9 @@ void require_rows(const Store& store, const OwnerRequest& request, std::int64_t 
 
 /// Rank `rank` requests rows of an owner that exposes none.
 ProgramError not_exposed(int rank, const Store& store, int owner);
+
+/// Errors    ProgramError if the rows are in memory that others read without their owner
+void require_pushable(int rank, const Store& store, const Tensor& rows);
 
 /// Errors    ProgramError unless y or x has the width and type of the store's rows
 void require_same_width(int rank, const Store& store, const Tensor& values, const Tensor& rows);

@@ -23,15 +23,15 @@ std::int64_t pattern_bytes(const Csr& p) {
 
 RankMemory::~RankMemory() {
   for (const Block& block : blocks_)
-    if (block.raw != nullptr) storage_.give(block.space, block.raw);
+    if (block.raw != nullptr) storage(block.space).give(block.space, block.raw);
 }
 
 void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
   const std::int64_t guard = rounded(guard_bytes_), whole = guard + rounded(bytes) + guard;
-  void* raw = storage_.take(space, whole);
+  void* raw = storage(space).take(space, whole);
   if (guard > 0) {
-    storage_.set(space, raw, kGuard, whole);
-    storage_.set(space, static_cast<char*>(raw) + guard, kPoison, bytes);
+    storage(space).set(space, raw, kGuard, whole);
+    storage(space).set(space, static_cast<char*>(raw) + guard, kPoison, bytes);
   }
   const std::lock_guard lock(mutex_);
   if (blocks_.size() <= id) blocks_.resize(id + 1);
@@ -43,14 +43,14 @@ void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
 bool RankMemory::free(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   const bool whole = intact(blocks_[id]);
-  storage_.give(blocks_[id].space, blocks_[id].raw);
+  storage(blocks_[id].space).give(blocks_[id].space, blocks_[id].raw);
   held(blocks_[id].space, -blocks_[id].bytes);
   blocks_[id] = {};
   return whole;
 }
 
 void RankMemory::read(const Tensor& t, void* to) const {
-  storage_.read(t.space, to, bytes_at(t), t.bytes());
+  storage(t.space).read(t.space, to, bytes_at(t), t.bytes());
 }
 
 void RankMemory::add_sparse(std::uint32_t id, std::shared_ptr<const Csr> pattern) {

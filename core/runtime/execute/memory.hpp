@@ -22,9 +22,10 @@ class RankMemory {
  public:
   /// Guard bytes before and after every allocation, filled with a pattern (tests). `storage` must
   /// outlive the memory; pointers come from it, and the host can read them only if the storage
-  /// allows it.
-  explicit RankMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage())
-      : storage_(storage), guard_bytes_(guard_bytes) {}
+  /// allows it. Space::server_host comes from `server`, whatever device the rank has.
+  explicit RankMemory(std::int64_t guard_bytes = 0, Storage& storage = host_storage(),
+                      Storage& server = host_storage())
+      : storage_(storage), server_(server), guard_bytes_(guard_bytes) {}
   ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
@@ -76,12 +77,14 @@ class RankMemory {
     std::shared_ptr<Csr> room;  ///< the same, for writing
     std::int64_t bytes = 0;
   };
+  Storage& storage(Space space) const { return space == Space::server_host ? server_ : storage_; }
   void hold_pattern(std::uint32_t id, HeldPattern pattern);
   void* base(std::uint32_t id) const;
   bool intact(const Block& block) const;
   void held(Space space, std::int64_t change);
 
   Storage& storage_;
+  Storage& server_;
   std::int64_t guard_bytes_;
   mutable std::mutex mutex_;
   std::array<std::int64_t, kSpaces> in_use_{}, peak_{};

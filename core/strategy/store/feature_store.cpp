@@ -18,7 +18,7 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
       type_(type),
       kept_(keep.count()),
       room_(room),
-      table_(rt, {own.vertices(), width}, type, "store/features", Space::host) {
+      table_(rt, {own.vertices(), width}, type, "store/features", Space::server_host) {
   rt.submit(Lane::store, Load{own.features(0), table_.tensor()});
   rt.submit(Lane::store, Expose{store_, table_.tensor()});
   if (kept_ == 0) return;
@@ -29,8 +29,10 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
 /// Buffers that are too small are allocated anew; the first `held` rows move. If none do, the memory of
 /// the old ones is given back first.
 void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
-  if (!numbers_ || numbers_.tensor().rows() < pulled)
+  if (!numbers_ || numbers_.tensor().rows() < pulled) {
+    numbers_ = {};
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
+  }
   if (rows_ && rows_.tensor().rows() >= rows) return;
   if (room_) rows = std::max(rows, std::min(rows + rows / 4, room_->most));
   if (held == 0) rows_ = {};
@@ -58,8 +60,10 @@ Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   make_room(rows.room, pulled, rows.pulled_into ? there : kept_);
   const Tensor all = rows_.tensor().rows_at(0, rows.room);
   if (rows.pulled_into) {
-    if (!into_ || into_.tensor().rows() < pulled)
+    if (!into_ || into_.tensor().rows() < pulled) {
+      into_ = {};
       into_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/places", Space::pinned_host);
+    }
     const Tensor into = into_.view(pulled, 1);
     rt_.submit(Lane::store, Load{IndexArray{rows.pulled_into}, into});
     fetch(rows.pulled, all, into);

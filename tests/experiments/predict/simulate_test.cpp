@@ -246,7 +246,7 @@ TEST(MemoryCapacities, AreTheDevicesAndSharesOfTheirHosts) {
   EXPECT_EQ(four[at(Space::device)], 32 * gib);
   EXPECT_EQ(four[at(Space::host)], 512 * gib / 4);
   EXPECT_EQ(four[at(Space::pinned_host)], 256 * gib / 4);
-  EXPECT_EQ(four[at(Space::server_host)], 512 * gib) << "the ranks of a server share it";
+  EXPECT_EQ(four[at(Space::server_host)], 512 * gib / 4);
   const auto uneven = of(R"({"file": "dgx-1", "servers": 2, "gpus": 10})");
   EXPECT_EQ(uneven[at(Space::host)], 512 * gib / 8) << "the fullest server counts";
   const auto none =

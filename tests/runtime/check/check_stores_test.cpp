@@ -18,9 +18,9 @@ const Store kStore{3, world_group(2)};
 /// One rank of two with four exposed rows, of which it asks for two of its own and one of the
 /// other's.
 struct Rank {
-  explicit Rank(int rank, std::int64_t rows = 4)
+  explicit Rank(int rank, std::int64_t rows = 4, Space space = Space::host)
       : rt({rank, 2, {}, true}),
-        table(rt.alloc({rows, 5}, DType::f32, Space::host, "rows")),
+        table(rt.alloc({rows, 5}, DType::f32, space, "rows")),
         index(rt.alloc({3, 1}, DType::i32, Space::host, "index")),
         values(rt.alloc({3, 5}, DType::f32, Space::host, "values")) {}
 
@@ -219,6 +219,22 @@ TEST(StoresOfRanks, ARankWithoutRowsIsNotAskedForAny) {
 
 void read_own_rows(Rank& rank) {
   rank.rt.submit(Lane::store, ColumnSum{rank.table, rank.values.rows_at(0, 1), 0});
+}
+
+TEST(LocalStores, RowsThatOthersReadAtAnyTimeTakeNoPush) {
+  for (const bool pushes : {false, true}) {
+    Rank rank(0, 4, Space::server_host);
+    rank.expose();
+    if (pushes)
+      rank.push();
+    else
+      rank.pull();
+    rank.withdraw();
+    if (pushes)
+      expect_finding(rank, "push to store 3 of ranks 0..1, whose rows are in server_host");
+    else
+      EXPECT_TRUE(find_local_problems(rank.program()).empty());
+  }
 }
 
 TEST(StoresOfRanks, AnOwnersReadsRaceWithThePushesOfOthers) {
