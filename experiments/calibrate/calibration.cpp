@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "core/base/units.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -76,6 +79,25 @@ void add_other_work(Calibration& c, const OtherWork& work) {
   c.profile.other_work_cores = rounded(work.cores.value_or(work.load_before));
   c.machine += "; " + work.words("it was");
   c.profile.source = c.machine;
+}
+
+std::string verdict(const Calibration& c) {
+  constexpr double kGood = 0.1;
+  std::vector<std::pair<double, std::string>> off;
+  for (const auto& [key, t] : c.tables)
+    if (t.table.fit_error > kGood) off.emplace_back(t.table.fit_error, key);
+  std::sort(off.rbegin(), off.rend());
+  std::string names;
+  for (const auto& [error, key] : off)
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", key, human_percent(error, 0));
+  std::string text = c.other_work.disturbs()
+                         ? "other programs were at work, so all times are too long; "
+                         : "the machine was idle; ";
+  text += fmt::format("{} of {} tables are within 10 % at points that were left out",
+                      c.tables.size() - off.size(), c.tables.size());
+  if (!off.empty())
+    text += fmt::format(". Simulations are less certain where these take long: {}", names);
+  return text;
 }
 
 void add_host_tasks(Calibration& c, const HostTasks& tasks) {

@@ -10,7 +10,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 #include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/terminal/tell.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -167,6 +171,25 @@ WorkReading WorkWatch::reading() const {
         before != begin_.busy_seconds.end())
       now.busy_seconds[processor] = busy - before->second;
   return now;
+}
+
+OtherWork look_for_a_second() {
+  const WorkWatch watch;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return watch.seen();
+}
+
+void wait_for_quiet(int looks, const std::function<OtherWork()>& look) {
+  OtherWork seen;
+  for (int i = 0; i < looks; ++i) {
+    seen = look();
+    if (!seen.disturbs()) return;
+    if (i == 0) tell("{}; waiting up to {} s for them to end\n", seen.words("it was to be"), looks);
+  }
+  throw Error(
+      fmt::format("{}; times would be too long. Stop the other programs, or add --busy-ok "
+                  "to measure all the same",
+                  seen.words("it was to be")));
 }
 
 }  // namespace orrery::calibrate

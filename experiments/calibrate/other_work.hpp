@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -58,5 +59,14 @@ class WorkWatch {
   WorkReading begin_;
   std::chrono::steady_clock::time_point since_;
 };
+
+/// The work of others during a second.
+OtherWork look_for_a_second();
+
+/// Returns as soon as others leave the processors alone; says first that it waits. `look` takes its
+/// time, at most `looks` times.
+///
+/// Errors    Error: they never did
+void wait_for_quiet(int looks, const std::function<OtherWork()>& look = look_for_a_second);
 
 }  // namespace orrery::calibrate

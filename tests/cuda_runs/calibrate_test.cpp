@@ -270,7 +270,7 @@ TEST_F(GpuForecast, OnThisMachineIsOnTheGpuOfTheRun) {
 
 TEST(CalibrateCommand, WithoutTheLibraryIsOneLineAndStatusOne) {
   const Ended ended = run("ORRERY_CUDA_LIBRARY=/nowhere.so '" ORRERY_BINARY
-                          "' calibrate --kernels cuda 2>&1 >/dev/null");
+                          "' calibrate --busy-ok --kernels cuda 2>&1 >/dev/null");
 
   EXPECT_EQ(ended.status, 1);
   EXPECT_EQ(ended.text.find("orrery: error: the CUDA library cannot be loaded"), 0U) << ended.text;
@@ -278,8 +278,8 @@ TEST(CalibrateCommand, WithoutTheLibraryIsOneLineAndStatusOne) {
 }
 
 TEST(CalibrateCommand, WithoutAGpuIsOneLineAndStatusOne) {
-  const Ended ended =
-      run("ORRERY_EMULATED_DEVICES=0 '" ORRERY_BINARY "' calibrate --kernels cuda 2>&1 >/dev/null");
+  const Ended ended = run("ORRERY_EMULATED_DEVICES=0 '" ORRERY_BINARY
+                          "' calibrate --busy-ok --kernels cuda 2>&1 >/dev/null");
 
   EXPECT_EQ(ended.status, 1);
   EXPECT_EQ(ended.text.find("orrery: error: kernels: cuda needs a GPU"), 0U) << ended.text;

@@ -42,6 +42,22 @@ Sizes smallest(const Grid& grid) {
   return sizes;
 }
 
+TEST(Verdict, NamesWhatIsUncertainAndWhetherOthersWereAtWork) {
+  Calibration c;
+  c.tables["gemm"].table.fit_error = 0.02;
+  c.tables["spmm"].table.fit_error = 0.14;
+  c.tables["adam"].table.fit_error = 0.31;
+  EXPECT_EQ(verdict(c),
+            "the machine was idle; 1 of 3 tables are within 10 % at points that were left out. "
+            "Simulations are less certain where these take long: adam 31 %, spmm 14 %");
+  c.tables.erase("spmm");
+  c.tables.erase("adam");
+  c.other_work.cores = 1;
+  EXPECT_EQ(verdict(c),
+            "other programs were at work, so all times are too long; 1 of 1 tables are within 10 % "
+            "at points that were left out");
+}
+
 TEST(Grids, AreOfEveryPriceAndWithinItsAxes) {
   for (const Effort effort : {Effort::full, Effort::quick, Effort::tiny})
     for (const auto& all : {grids(effort), gpu_grids(effort)}) {

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 
 namespace orrery::calibrate {
@@ -45,6 +47,35 @@ TEST(OtherWork, IsSeenWhileAnotherProcessWorks) {
   if (!seen.cores) GTEST_SKIP() << "this system does not tell what its processors do";
   EXPECT_TRUE(seen.disturbs()) << *seen.cores;
   EXPECT_NE(seen.words("it was").find("at work while it was measured"), std::string::npos);
+}
+
+OtherWork of_cores(double busy) {
+  OtherWork work;
+  work.cores = busy;
+  work.of_cores = 4;
+  return work;
+}
+
+TEST(OtherWork, IsWaitedForUntilItEnds) {
+  int looks = 0;
+  wait_for_quiet(5, [&] { return of_cores(++looks < 3 ? 1.5 : 0.1); });
+  EXPECT_EQ(looks, 3);
+}
+
+TEST(OtherWork, ThatDoesNotEndIsAnError) {
+  int looks = 0;
+  try {
+    wait_for_quiet(5, [&] {
+      ++looks;
+      return of_cores(1.5);
+    });
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("kept 1.5 of its 4 cores busy"), std::string::npos) << text;
+    EXPECT_NE(text.find("--busy-ok"), std::string::npos) << text;
+  }
+  EXPECT_EQ(looks, 5);
 }
 
 TEST(OtherWork, IsNotOurOwn) {

@@ -122,7 +122,7 @@ TEST_F(Interrupted, CommandsEndWithOneLineAndLeaveNothing) {
   for (auto& command : commands) command.insert(command.end(), large.begin(), large.end());
   commands.push_back({"dataset", "generate", "rmat", "--vertices", "3000000", "--edges", "60000000",
                       "--out", made});
-  commands.push_back({"calibrate", "--out", made});
+  commands.push_back({"calibrate", "--busy-ok", "--out", made});
   for (const auto& command : commands) {
     const pid_t program = start(command);
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
