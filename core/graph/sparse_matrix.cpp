@@ -67,6 +67,8 @@ void RowBuilder::end_row() {
 
 SparseMatrix RowBuilder::finish() {
   ORRERY_ASSERT(pattern_->offsets.size() == at(pattern_->rows) + 1);
+  pattern_->columns.shrink_to_fit();  // matrices live long, up to half of their room would be spare
+  values_->shrink_to_fit();
   return {std::shared_ptr<const Csr>(std::move(pattern_)), std::move(values_)};
 }
 

@@ -22,7 +22,7 @@ constexpr std::uint32_t kAlways = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-AliasRows::AliasRows(const Csr& graph, std::span<const float> weights)
+AliasRows::AliasRows(const CsrView& graph, std::span<const float> weights)
     : weights_(weights), entries_(weights.size()), positive_(at(graph.rows), 0) {
   if (static_cast<std::int64_t>(weights.size()) != graph.nnz())
     throw Error(fmt::format("{} weights for {} edges", weights.size(), graph.nnz()));

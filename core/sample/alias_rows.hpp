@@ -9,7 +9,7 @@
 
 #include "core/base/cache_line.hpp"
 #include "core/base/index.hpp"
-#include "core/graph/csr.hpp"
+#include "core/sample/csr_view.hpp"
 #include "core/sample/draw_key.hpp"
 #include "core/sample/row_picks.hpp"
 
@@ -25,7 +25,7 @@ class AliasRows {
   /// Shapes    weights [nnz]: finite and >= 0; not copied
   /// Cost      one pass over the entries; 8 bytes per entry and 4 per row
   /// Errors    Error: a weight that is negative or not finite, with its place
-  AliasRows(const Csr& graph, std::span<const float> weights);
+  AliasRows(const CsrView& graph, std::span<const float> weights);
 
   /// Draws of a row that are made side by side.
   static constexpr std::uint32_t kAtOnce = 16;

@@ -64,7 +64,7 @@ NeighbourSampler::Scratch::~Scratch() = default;
 template <class Numbering>
 class BatchSampling {
  public:
-  BatchSampling(const Csr& graph, const StackedRelations* relations,
+  BatchSampling(const CsrView& graph, const StackedRelations* relations,
                 const NeighbourSampling& sampling, const AliasRows* alias, std::uint64_t key_seed,
                 Numbering& numbering, std::vector<EdgeIndex>& positions, RowPicks& picks,
                 const ExcludedEntries& excluded)
@@ -367,7 +367,7 @@ class BatchSampling {
     return {at(ends_[at(first)]), at(ends_[at(end_of_window(first))])};
   }
 
-  const Csr& graph_;
+  const CsrView& graph_;
   const StackedRelations* relations_;
   const NeighbourSampling& sampling_;
   const AliasRows* alias_;
@@ -399,7 +399,7 @@ std::int64_t MessageFlow::sampled_edges() const {
   return sum;
 }
 
-NeighbourSampler::NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
+NeighbourSampler::NeighbourSampler(const CsrView& graph, NeighbourSampling sampling,
                                    std::span<const float> weights)
     : graph_(graph), sampling_(std::move(sampling)) {
   sampling_.fanouts = checked(std::move(sampling_.fanouts));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/csr.hpp"
+#include "core/sample/csr_view.hpp"
 #include "core/sample/draw_key.hpp"
 #include "core/sample/excluded_entries.hpp"
 
@@ -66,12 +67,12 @@ class NeighbourSampler {
   /// `weights` [nnz]: weights of the graph's entries, only for the rule `weighted`, finite and >=
   /// 0; an entry of weight 0 is never drawn.
   ///
-  /// Requires  a graph that stays in place, with fewer than 2^32 entries in any row; it and its
-  ///           copies have fewer than 2^31 vertices
+  /// Requires  a graph that stays in place, with fewer than 2^32 entries in any row and any number in
+  ///           all; it and its copies have fewer than 2^31 vertices
   /// Cost      for weights one pass and 8 bytes per entry, else nothing
   /// Errors    ConfigError: a fanout that is neither kAllNeighbours nor >= 1, no fanouts, weights
   ///           without the rule or the rule without weights
-  NeighbourSampler(const Csr& graph, NeighbourSampling sampling,
+  NeighbourSampler(const CsrView& graph, NeighbourSampling sampling,
                    std::span<const float> weights = {});
   /// Draws among edges that know their relations; an edge of two relations is two edges. Columns of a
   /// row are distinct, but not those of a vertex.
@@ -121,7 +122,7 @@ class NeighbourSampler {
  private:
   std::int64_t vertices() const { return graph_.cols * sampling_.copies; }
 
-  const Csr& graph_;
+  CsrView graph_;
   const StackedRelations* relations_ = nullptr;  ///< of which graph_ has the rows
   NeighbourSampling sampling_;
   std::unique_ptr<const AliasRows> alias_;  ///< for weighted rows

@@ -71,7 +71,8 @@ RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId ste
   if (!own.vertices) {
     std::vector<std::int64_t> owned;
     for (int r = 0; r < ranks; ++r) owned.push_back(std::ssize(*batches.owned(r)));
-    return largest_row_exchange(rank, own.rows.front(), owned);
+    return largest_row_exchange(rank, own.rows.front(), owned,
+                                batches.cooperative() ? batches.ranks_per_server() : 1);
   }
   batches.share_asked(rank, step.draw, step.number, own);
   std::vector<OwnedRows> asked;
@@ -95,7 +96,8 @@ class BatchSteps final : public Steps {
       : batches_(std::move(batches)), count_(count) {}
   int count(int) const override { return count_; }
   TrainStep at(int epoch, int index) const override {
-    return {{index, epoch}, batches_->trained_on(epoch, index % batches_->steps())};
+    const int step = index % batches_->steps();
+    return {{step, epoch}, batches_->trained_on(epoch, step)};
   }
 
  private:
@@ -217,11 +219,16 @@ class MiniBatchSession final : public RankSession {
 class MiniBatch final : public Strategy {
  public:
   explicit MiniBatch(const Problem& problem)
-      : MiniBatch(problem, std::make_shared<const SampledBatches>(problem), nullptr) {}
-  /// `largest`: the batch of every step; null: the drawn ones.
+      : MiniBatch(problem, std::make_shared<const SampledBatches>(problem), nullptr, {}) {}
+  /// `largest`: the batch of every step; null: the drawn ones. `shares`: of cooperative ones, by the
+  /// place of a rank on its server.
   MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches,
-            std::shared_ptr<const SampledBatch> largest)
-      : problem_(problem), batches_(std::move(batches)), largest_(std::move(largest)) {
+            std::shared_ptr<const SampledBatch> largest,
+            std::vector<std::shared_ptr<const CooperativeShare>> shares)
+      : problem_(problem),
+        batches_(std::move(batches)),
+        largest_(std::move(largest)),
+        largest_shares_(std::move(shares)) {
     if (problem.train.eval_every == 0) return;
     Problem whole = problem;
     whole.strategy = {};
@@ -245,8 +252,10 @@ class MiniBatch final : public Strategy {
     std::shared_ptr<const CooperativeShare> share;
     std::shared_ptr<const SampledBatch> made = largest_;
     if (batches_->cooperative()) {
-      share = std::make_shared<const CooperativeShare>(cooperative_share(
-          *batches_, problem_.model, rank, which.draw, which.number, problem_.edge_features));
+      share = largest_ ? largest_shares_[at(rank % batches_->ranks_per_server())]
+                       : std::make_shared<const CooperativeShare>(
+                             cooperative_share(*batches_, problem_.model, rank, which.draw,
+                                               which.number, problem_.edge_features));
       made = {share, &share->own};
     } else if (!made) {
       made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
@@ -255,9 +264,11 @@ class MiniBatch final : public Strategy {
     std::optional<RowExchange> learned;
     if (batches_->learned_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
-    if (largest_)
+    if (share)
+      ;  // which has them
+    else if (largest_)
       edges = largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features);
-    else if (!share)
+    else
       edges = edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
     HostWork work =
         drawing_work(drawn, by_relation(problem_.model),
@@ -274,12 +285,14 @@ class MiniBatch final : public Strategy {
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
-  /// One rank of a server may have all of its batch, so there is no smaller bound; pairs of vertices
-  /// are not only counted.
   std::unique_ptr<Strategy> with_largest_batches() const override {
-    if (batches_->cooperative() || batches_->links() != nullptr) return nullptr;
+    std::vector<std::shared_ptr<const CooperativeShare>> shares;
+    if (batches_->cooperative())
+      for (auto& share : largest_shares(*batches_, problem_.model, problem_.edge_features))
+        shares.push_back(std::make_shared<const CooperativeShare>(std::move(share)));
     return std::make_unique<MiniBatch>(problem_, batches_,
-                                       std::make_shared<const SampledBatch>(batches_->largest()));
+                                       std::make_shared<const SampledBatch>(batches_->largest()),
+                                       std::move(shares));
   }
 
   const LinkBatches* links() const override { return batches_->links(); }
@@ -303,8 +316,6 @@ class MiniBatch final : public Strategy {
     sizes.steps = batches_->steps();
     sizes.vertices.resize(layers + 1);
     sizes.edges.resize(layers);
-    if (!batches_->cooperative() && !batches_->learned_features())
-      sizes.host_bytes = BatchSizes::Size{};
     const auto count = [](BatchSizes::Size& size, std::int64_t number) {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
@@ -317,7 +328,8 @@ class MiniBatch final : public Strategy {
     const bool all =
         std::any_of(recent.begin(), recent.end(), [](const auto& r) { return bool(r); });
     const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
-    for (int step = 0; step < batches_->steps(); step += stride)
+    for (int step = 0; step < batches_->steps(); step += stride) {
+      std::int64_t shared = 0;
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
         std::optional<CooperativeShare> share;
         if (batches_->cooperative())
@@ -328,34 +340,75 @@ class MiniBatch final : public Strategy {
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
-        if (sizes.host_bytes)
-          count(*sizes.host_bytes,
-                host_bytes(batch, edges_of(problem_.model, batch, batches_->relations(),
-                                           problem_.edge_features)));
+        std::int64_t bytes =
+            share ? host_bytes(*share)
+                  : host_bytes(batch, edges_of(problem_.model, batch, batches_->relations(),
+                                               problem_.edge_features));
+        if (batches_->learned_features()) {
+          std::int64_t others = 0;
+          bytes += exchange_of(*batches_, rank, {step, 0}, batch, others).bytes();
+        }
+        count(sizes.host_bytes, bytes);
+        shared += shared_bytes(rank, batch.rows.front(), [&] {
+          return host_bytes(*batches_->of_server(rank / batches_->ranks_per_server(), 0, step), {});
+        });
         sizes.foreign += static_cast<double>(batch.features.foreign);
         sizes.kept += static_cast<double>(batch.features.kept);
         ++sizes.batches;
       }
+      count(sizes.shared_host_bytes,
+            static_cast<std::int64_t>(SampledBatches::kSharedDraws) * shared);
+    }
     for (double* sum : {&sizes.foreign, &sizes.kept}) *sum /= static_cast<double>(sizes.batches);
-    if (sizes.host_bytes) sizes.host_bytes->mean /= static_cast<double>(sizes.batches);
+    sizes.host_bytes.mean /= static_cast<double>(sizes.batches);
+    sizes.shared_host_bytes.mean *=
+        static_cast<double>(problem_.ranks()) / static_cast<double>(sizes.batches);
     for (auto* list : {&sizes.vertices, &sizes.edges})
       for (BatchSizes::Size& size : *list) size.mean /= static_cast<double>(sizes.batches);
-    const SampledBatches::Bounds bounds = batches_->bounds();
-    const SampledBatch largest = batches_->largest();
-    if (sizes.host_bytes)
-      sizes.host_bytes->bound = host_bytes(
-          largest, largest_edges_of(problem_.model, *batches_, largest, problem_.edge_features));
-    for (std::size_t l = 0; l <= layers; ++l) sizes.vertices[l].bound = bounds.vertices[l];
-    for (std::size_t l = 0; l < layers; ++l) sizes.edges[l].bound = bounds.edges[l];
+    add_bounds(sizes);
     return sizes;
   }
 
  private:
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
 
+  /// What a draw adds to what the ranks of a process keep together: of cooperative batches that of a
+  /// server, once, and of learned features the rows that a rank with so many vertices asks for.
+  template <class BytesOfServer>
+  std::int64_t shared_bytes(int rank, std::int64_t vertices, const BytesOfServer& of_server) const {
+    std::int64_t bytes = 0;
+    if (batches_->cooperative() && rank % batches_->ranks_per_server() == 0) bytes += of_server();
+    if (batches_->learned_features())
+      bytes += vertices * static_cast<std::int64_t>(sizeof(Vertex)) +
+               problem_.ranks() * static_cast<std::int64_t>(sizeof(std::int64_t));
+    return bytes;
+  }
+
+  void add_bounds(BatchSizes& sizes) const {
+    const auto most = [](BatchSizes::Size& size, std::int64_t bound) {
+      size.bound = std::max(size.bound, bound);
+    };
+    const auto largest = with_largest_batches();
+    const SampledBatch of_server = batches_->cooperative() ? batches_->largest() : SampledBatch{};
+    std::int64_t shared = 0;
+    for (int rank = 0; rank < problem_.ranks(); ++rank) {
+      const auto structure = largest->prepare(rank);
+      const auto& [batch, edges, exchange, share] = content_of<Batch>(*structure);
+      for (std::size_t l = 0; l < sizes.vertices.size(); ++l)
+        most(sizes.vertices[l], batch->rows[l]);
+      for (std::size_t l = 0; l < sizes.edges.size(); ++l)
+        most(sizes.edges[l], share ? share->entries(l) : batch->layers[l].forward.nnz());
+      most(sizes.host_bytes, (share ? host_bytes(*share) : host_bytes(*batch, edges)) +
+                                 (exchange ? exchange->bytes() : 0));
+      shared += shared_bytes(rank, batch->rows.front(), [&] { return host_bytes(of_server, {}); });
+    }
+    most(sizes.shared_host_bytes, static_cast<std::int64_t>(SampledBatches::kSharedDraws) * shared);
+  }
+
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
   std::shared_ptr<const SampledBatch> largest_;
+  std::vector<std::shared_ptr<const CooperativeShare>> largest_shares_;
   std::unique_ptr<Strategy> whole_;  ///< evaluates
 };
 

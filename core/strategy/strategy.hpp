@@ -45,9 +45,10 @@ struct BatchSizes {
   std::vector<Size>
       vertices;  ///< vertices of each level; 0: whose features are pulled, last: the seeds
   std::vector<Size> edges;  ///< of each layer, from the first
-  /// Host memory of a batch without its feature rows; not counted if a rank also holds batches that
-  /// others draw.
-  std::optional<Size> host_bytes;
+  Size host_bytes;          ///< host memory of a rank's batch, without its feature rows
+  /// Host memory of what is drawn for all ranks of a process and kept there: batches of a server, and
+  /// which rows other ranks ask for.
+  Size shared_host_bytes;
   double foreign = 0;  ///< mean number of feature rows of other ranks;
   double kept = 0;     ///< those in the cache; a cache that changes starts empty
 };

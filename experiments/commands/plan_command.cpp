@@ -23,6 +23,7 @@
 #include "experiments/config/version.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/prepared.hpp"
+#include "experiments/predict/server_memory.hpp"
 #include "experiments/predict/tiles.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
@@ -256,11 +257,11 @@ Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
                     std::int64_t pinned, const Json& pinned_bound) {
   const auto ahead = prepared.strategy->schedule(0).ahead;
   const int together = ahead ? ahead->together() : 1;
-  const auto& host = sizes.host_bytes;
+  const BatchSizes::Size &host = sizes.host_bytes, &shared = sizes.shared_host_bytes;
   return {{"batches", together},
           {"host_bytes",
-           host ? Json{{"drawn", together * host->most}, {"bound", together * host->bound}}
-                : Json(nullptr)},
+           {{"drawn", together * host.most + shared.most},
+            {"bound", together * host.bound + shared.bound}}},
           {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
 }
 
@@ -288,8 +289,7 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
 /// The same as readable text.
 std::string in_flight_text(const Json& in_flight) {
   const auto bytes = [](const Json& of) {
-    if (of.is_null()) return std::string("an unknown number of bytes");
-    const std::string drawn = human_bytes(of["drawn"].get<double>());
+    std::string drawn = human_bytes(of["drawn"].get<double>());
     if (of["bound"].is_null()) return drawn;
     return fmt::format("{} (none takes more than {})", drawn,
                        human_bytes(of["bound"].get<double>()));
@@ -352,6 +352,15 @@ bool is_too_small(const Json& memory) {
          memory["peak_bytes"].get<std::int64_t>() > memory["room_bytes"].get<std::int64_t>();
 }
 
+/// The sum over the kinds and the ranks of the fullest server; null if nothing is known of it.
+Json server_memory_json(const std::optional<ServerMemory>& memory) {
+  if (!memory) return nullptr;
+  return {{"server", memory->server},
+          {"ranks", memory->ranks},
+          {"peak_bytes", memory->bytes()},
+          {"room_bytes", memory->room}};
+}
+
 /// The same as readable text: a line for each kind.
 std::string host_memory_text(const Json& spaces) {
   std::string text;
@@ -372,7 +381,8 @@ std::string host_memory_text(const Json& spaces) {
 /// The tensor that does not fit into a rank's memory; empty if all fit.
 std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared) {
   try {
-    record_shared(prepared.body(), 1, memory_capacities(prepared.experiment));
+    const TrainingBody body = prepared.body();
+    record_shared(body, epochs_to_record(body), memory_capacities(prepared.experiment));
   } catch (const OutOfMemory& error) {
     return error;
   }
@@ -380,7 +390,8 @@ std::optional<OutOfMemory> what_does_not_fit(const PreparedExperiment& prepared)
 }
 
 /// Whether the largest rank fits, for the report and the result.
-std::string judge_memory(const PreparedExperiment& prepared, std::int64_t largest, Json& result) {
+std::string judge_memory(const PreparedExperiment& prepared, std::int64_t largest,
+                         const std::optional<ServerMemory>& server, Json& result) {
   const auto& room = prepared.experiment.device_bytes;
   std::string verdict = fmt::format("largest rank needs {} of device memory", human_bytes(largest));
   const Json bound = result["batches"].is_null() ? Json() : result["batches"]["peak_bytes_bound"];
@@ -396,6 +407,7 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
     verdict += largest <= *room ? fmt::format(": fits into {}", human_bytes(*room)) + others
                                 : fmt::format(": does NOT fit into {}", human_bytes(*room));
   verdict += '\n' + host_memory_text(result["host_memory"]);
+  if (server) verdict += server_memory_line(*server) + '\n';
   if (result["fits"] != false) return verdict;
   if (const auto missing = what_does_not_fit(prepared)) {
     verdict += fmt::format("{}\n", missing->what());
@@ -405,7 +417,7 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
 }
 
 Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
-               const std::vector<Summary>& ranks) {
+               const std::vector<Summary>& ranks, const std::optional<ServerMemory>& server) {
   const Experiment& experiment = prepared.experiment;
   Json result{{"schema_version", kSchemaVersion},
               {"name", experiment.name},
@@ -421,11 +433,13 @@ Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
   result["tiles"] = tiles_json(prepared, programs);
   result["batches"] = batches_json(prepared, programs);
   result["host_memory"] = host_memory_json(prepared, programs);
+  result["server_memory"] = server_memory_json(server);
   result["fits"] = nullptr;
   if (experiment.device_bytes)
     result["fits"] = *std::max_element(peaks.begin(), peaks.end()) <= *experiment.device_bytes;
   for (const auto& [name, memory] : result["host_memory"].items())
     if (is_too_small(memory)) result["fits"] = false;
+  if (server && !server->fits()) result["fits"] = false;
   result["upper_bound"] = prepared.problem->strategy.depends_on_values();
   return result;
 }
@@ -462,8 +476,9 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions
   const auto amounts = summaries(programs, prepared);
   std::int64_t largest = 0;
   for (const Summary& rank : amounts) largest = std::max(largest, rank.peak_device_bytes);
-  Json result = plan_json(prepared, programs, amounts);
-  const std::string verdict = judge_memory(prepared, largest, result);
+  const std::optional<ServerMemory> server = fullest_server(prepared.experiment, programs);
+  Json result = plan_json(prepared, programs, amounts, server);
+  const std::string verdict = judge_memory(prepared, largest, server, result);
   if (!options.json) print_plan(prepared, amounts, result, verdict);
   return result;
 }

@@ -1,5 +1,6 @@
 // Batches that the ranks of a server compute together: they are those of one rank with all the
 // seeds, and nothing of them is in a server twice.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,6 +11,7 @@
 #include "core/strategy/product/cooperative_batch.hpp"
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/within_bound.hpp"
 
 namespace orrery {
 namespace {
@@ -132,8 +134,72 @@ TEST(CooperativeBatches, DoWhatTheirRecordingSays) {
       if (learns) p.strategy.learned.emplace();
       p.model.type = type;
       testing::expect_as_recorded(p);
-      EXPECT_EQ(make_strategy(p)->with_largest_batches(), nullptr);
     }
+}
+
+TEST(CooperativeBatches, TakeNoMoreMemoryThanTheirBound) {
+  const auto data = random_dataset(120, 900, 12, 4, false);
+  struct Case {
+    ModelType type;
+    BatchSampler sampler;
+    SeedsFrom seeds;
+    bool replace, learns;
+    int eval_every;
+  };
+  for (const Case& c :
+       {Case{ModelType::gcn, BatchSampler::neighbour, SeedsFrom::all, false, false, 0},
+        Case{ModelType::sage, BatchSampler::neighbour, SeedsFrom::own, true, false, 1},
+        Case{ModelType::sage, BatchSampler::labor, SeedsFrom::all, false, true, 0},
+        Case{ModelType::gat, BatchSampler::neighbour, SeedsFrom::own, false, false, 0},
+        Case{ModelType::gat, BatchSampler::all, SeedsFrom::own, false, true, 5},
+        Case{ModelType::resgcn, BatchSampler::all, SeedsFrom::all, false, false, 0}})
+    for (const auto& [servers, ranks] : kWorlds) {
+      SCOPED_TRACE(fmt::format("{}, {} x {}", c.type.name, servers, ranks));
+      MiniBatchSettings settings = together(15, {4, 3});
+      settings.sampler = c.sampler;
+      settings.seeds = c.seeds;
+      settings.replace = c.replace;
+      if (c.sampler == BatchSampler::all) settings.fanouts.clear();
+      Problem p = problem_of(data, servers, ranks, settings);
+      if (c.learns) p.strategy.learned.emplace();
+      p.model.type = c.type;
+      p.train.epochs = 6;
+      p.train.eval_every = c.eval_every;
+      testing::expect_within_bound(p, 4);
+    }
+}
+
+/// With all vertices as seeds and all their neighbours a rank has all that it may have.
+TEST(CooperativeBatches, TakeHalfOfTheirBoundWhereTheyAreAsLargeAsTheyCanBe) {
+  const auto data = testing::all_trained(random_dataset(120, 1500, 12, 4, true));
+  for (const ModelType type : {ModelType::gcn, ModelType::sage, ModelType::gat})
+    for (const bool learns : {false, true})
+      for (const auto& [servers, ranks] : kWorlds) {
+        SCOPED_TRACE(fmt::format("{}, {} x {}", type.name, servers, ranks));
+        Problem p = problem_of(data, servers, ranks, together(1 << 20, {-1, -1}));
+        if (learns) p.strategy.learned.emplace();
+        p.model.type = type;
+        p.train.eval_every = 0;
+        testing::expect_within_bound(p, 2);
+      }
+}
+
+/// One rank of a server may get all of a small batch, but never more than it owns.
+TEST(CooperativeBatches, AShareIsBoundedByTheBatchAndByWhatARankOwns) {
+  const Problem few = problem_of(random_dataset(900, 5000, 12, 4, true), 1, 3, together(6, {2, 2}));
+  const SampledBatches small(few);
+  const auto rows = small.bounds().vertices;
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{6 * 9, 6 * 3, 6}));
+  for (const SampledBatches::Bounds& share : small.share_bounds()) EXPECT_EQ(share.vertices, rows);
+
+  const Problem many =
+      problem_of(random_dataset(90, 900, 12, 4, true), 1, 3, together(90, {-1, -1}));
+  const SampledBatches large(many);
+  const auto shares = large.share_bounds();
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(shares[at(rank)].vertices.front(), std::ssize(*large.owned(rank)));
+    EXPECT_LT(shares[at(rank)].edges.front(), large.bounds().edges.front());
+  }
 }
 
 TEST(CooperativeBatches, KeepNoRowsInACache) {

@@ -1,5 +1,6 @@
 // Features that are learned with the model: whose gradients reach a row, what its owner makes of
 // them, and that nobody works on an older row.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/typed.hpp"
+#include "tests/support/within_bound.hpp"
 
 namespace orrery {
 namespace {
@@ -277,6 +279,19 @@ TEST(LearnedFeatures, DoWhatTheirRecordingSays) {
     for (std::size_t r = 0; r < drawn.size(); ++r)
       EXPECT_GE(at_most[r].peak_bytes[0], drawn[r].peak_bytes[0]);
   }
+}
+
+TEST(LearnedFeatures, TakeNoMoreMemoryThanTheirBound) {
+  for (const int ranks : {1, 2, 3})
+    for (const bool dense : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, dense ? "all" : "drawn"));
+      Problem p = dense ? problem_of(testing::all_trained(some_data()), ranks,
+                                     drawing(1 << 20, {kAllNeighbours, kAllNeighbours}))
+                        : problem_of(some_data(), ranks, drawing(20, {4, 3}));
+      p.train.epochs = 6;
+      p.train.eval_every = dense ? 0 : 1;
+      testing::expect_within_bound(p, dense ? 2 : 6);
+    }
 }
 
 /// Rows come and gradients go: each of a batch that another rank owns, once.

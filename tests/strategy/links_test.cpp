@@ -1,5 +1,6 @@
 // Link prediction: what is held out, what negatives are, what batches may see, and that ranks learn
 // together what one would alone.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/gradients.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/within_bound.hpp"
 
 namespace orrery {
 namespace {
@@ -345,6 +347,84 @@ TEST(LinkPrograms, AreThoseThatWereRecorded) {
 
 /// On a graph without any structure a held-out link cannot be told from a pair that is none, but
 /// from the graph that still has it.
+TEST(LinkMemory, IsWithinItsBoundWhateverIsDrawn) {
+  struct Case {
+    NegativesFrom negatives;
+    Corrupted corrupted;
+    int per_link;
+    Decoder decoder;
+    PairLoss loss;
+    SeedsFrom seeds;
+    std::int64_t batch;
+    bool learns;
+  };
+  constexpr auto kDestination = Corrupted::destination, kBoth = Corrupted::both;
+  for (const Case& c : {Case{NegativesFrom::uniform, kDestination, 1, Decoder::dot,
+                             PairLoss::cross_entropy, SeedsFrom::all, 40, false},
+                        Case{NegativesFrom::uniform, kBoth, 3, Decoder::distmult, PairLoss::margin,
+                             SeedsFrom::own, 25, false},
+                        Case{NegativesFrom::joint, kDestination, 6, Decoder::mlp,
+                             PairLoss::cross_entropy, SeedsFrom::own, 25, false},
+                        Case{NegativesFrom::in_batch, kDestination, 5, Decoder::dot,
+                             PairLoss::margin, SeedsFrom::all, 33, false},
+                        Case{NegativesFrom::local, kDestination, 2, Decoder::mlp, PairLoss::margin,
+                             SeedsFrom::all, 40, true}})
+    for (const int ranks : {1, 2, 3})
+      for (const bool evaluates : {false, true}) {
+        SCOPED_TRACE(fmt::format("negatives {}, {} ranks", static_cast<int>(c.negatives), ranks));
+        StrategyConfig strategy = batches_of_links(c.batch, {4, 3}, c.seeds);
+        if (c.learns) strategy.learned.emplace();
+        LinkConfig config;
+        config.negatives = c.negatives;
+        config.corrupted = c.corrupted;
+        config.negatives_per_link = c.per_link;
+        config.decoder = c.decoder;
+        config.loss = c.loss;
+        Problem p = link_problem(random_dataset(150, 900, 8, 2, true), ranks, strategy, config);
+        p.train.epochs = 2;
+        p.train.eval_every = evaluates ? 1 : 0;
+        testing::expect_within_bound(p, 4);
+      }
+}
+
+/// All links in one step, all neighbours: the ends of a rank's pairs are nearly all vertices.
+TEST(LinkMemory, IsHalfOfItsBoundWhereBatchesAreAsLargeAsTheyCanBe) {
+  for (const int ranks : {1, 2, 3}) {
+    SCOPED_TRACE(fmt::format("{} ranks", ranks));
+    Problem p = link_problem(random_dataset(60, 900, 8, 2, true), ranks,
+                             batches_of_links(1 << 20, {-1, -1}));
+    p.train.epochs = 2;
+    p.train.eval_every = 0;
+    testing::expect_within_bound(p, 2);
+  }
+}
+
+/// No step has more distinct ends than the bound says, short last steps included.
+TEST(LinkMemory, EndsOfAStepAreWithinTheirBound) {
+  for (const NegativesFrom from : {NegativesFrom::uniform, NegativesFrom::joint,
+                                   NegativesFrom::in_batch, NegativesFrom::local})
+    for (const SeedsFrom seeds : {SeedsFrom::own, SeedsFrom::all})
+      for (const auto& [batch, per_link] : {std::pair{12, 3}, {100, 70}, {100, 1}}) {
+        LinkConfig config;
+        config.negatives = from;
+        config.negatives_per_link = per_link;
+        if (from == NegativesFrom::uniform) config.corrupted = Corrupted::both;
+        const int ranks = 2;
+        const Problem p =
+            link_problem(random_dataset(4000, 900, 4, 2, true), ranks, StrategyConfig{}, config);
+        const LinkBatches batches(p.links, *p.data, p.partition, {batch, seeds, 1}, 5);
+        std::int64_t most = 0;
+        for (int step = 0; step < batches.steps(); ++step)
+          for (int rank = 0; rank < ranks; ++rank)
+            most = std::max(most, std::ssize(LinkBatches::vertices_of(batches.of(rank, 0, step))));
+        EXPECT_LE(most, batches.most_ends()) << static_cast<int>(from) << ' ' << batch;
+        // Of short last steps with many negatives the bound does not know how short they are.
+        if (from != NegativesFrom::in_batch || per_link < 70) {
+          EXPECT_LE(batches.most_ends(), 4 * most) << static_cast<int>(from) << ' ' << batch;
+        }
+      }
+}
+
 TEST(LinkLeaks, ScoreHigherAndAreNotTheDefault) {
   const auto data = random_dataset(300, 900, 8, 2, true);
   LinkConfig config;

@@ -120,6 +120,24 @@ int LinkBatches::steps() const { return seeds_ ? seeds_->steps() : 1; }
 
 std::int64_t LinkBatches::links(int step) const { return seeds_ ? seeds_->total(step) : links(); }
 
+std::int64_t LinkBatches::most_ends() const {
+  const LinkConfig& config = task_->config;
+  const std::int64_t each = config.negatives_per_link;
+  const auto of_own = [&](std::int64_t links) {  // each negative has ends that are drawn for it
+    return links * (2 + each * (config.corrupted == Corrupted::both ? 2 : 1));
+  };
+  switch (config.negatives) {
+    case NegativesFrom::joint:
+      return 2 * most_links_ + each;
+    case NegativesFrom::in_batch:  // steps of so few links draw some ends
+      return std::max(2 * most_links_ + each, of_own(std::min(most_links_, each)));
+    case NegativesFrom::uniform:
+    case NegativesFrom::local:
+      break;
+  }
+  return of_own(most_links_);
+}
+
 LinkBatches::Group LinkBatches::group(int rank, int epoch, int step) const {
   Group group;
   if (!seeds_) {

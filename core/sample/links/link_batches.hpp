@@ -67,6 +67,8 @@ class LinkBatches {
   bool in_batches() const { return seeds_.has_value(); }
   /// The largest number of links that a rank has in a step.
   std::int64_t most_links() const { return most_links_; }
+  /// A bound for the distinct vertices at the ends of the pairs that a rank has in a step.
+  std::int64_t most_ends() const;
 
   /// The links that a rank scores in a step.
   ScoredLinks of(int rank, int epoch, int step) const;

@@ -104,6 +104,8 @@ std::int64_t list_bytes(const std::shared_ptr<const std::vector<T>>& list) {
   return list ? static_cast<std::int64_t>(list->capacity() * sizeof(T)) : 0;
 }
 
+}  // namespace
+
 std::int64_t matrix_bytes(const SparseMatrix& matrix) {
   constexpr std::int64_t kOffset = sizeof(EdgeIndex), kEntry = sizeof(Vertex) + sizeof(float);
   if (std::holds_alternative<Counts>(matrix.pattern))
@@ -113,8 +115,6 @@ std::int64_t matrix_bytes(const SparseMatrix& matrix) {
          static_cast<std::int64_t>(csr.columns.capacity() * sizeof(Vertex)) +
          list_bytes(matrix.values);
 }
-
-}  // namespace
 
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges) {
   // In a batch that is only counted, one list of numbers stands in several places.

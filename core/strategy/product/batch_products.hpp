@@ -36,6 +36,9 @@ std::vector<EdgeStructure> largest_edges_of(
     const ModelConfig& model, const SampledBatches& batches, const SampledBatch& largest,
     const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
+/// Bytes of a matrix in host memory, with its values.
+std::int64_t matrix_bytes(const SparseMatrix& matrix);
+
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges);

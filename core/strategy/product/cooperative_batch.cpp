@@ -1,9 +1,11 @@
 #include "core/strategy/product/cooperative_batch.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "core/base/index.hpp"
+#include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 
 namespace orrery {
@@ -87,8 +89,62 @@ CooperativeShare cooperative_share(const SampledBatches& batches, const ModelCon
     }
     made.edges.push_back(make_edge_structure(part, false, ends));
   }
+  of_rank[at(index)].shrink_to_fit();  // several shares wait for their turn
   made.own.vertices = std::make_shared<const std::vector<Vertex>>(std::move(of_rank[at(index)]));
   return made;
+}
+
+std::vector<CooperativeShare> largest_shares(const SampledBatches& batches,
+                                             const ModelConfig& model,
+                                             const std::shared_ptr<const EdgeFeatures>& features) {
+  const SampledBatches::Bounds whole = batches.bounds();
+  const std::vector<SampledBatches::Bounds> of_place = batches.share_bounds();
+  const std::size_t ranks = of_place.size();
+  std::vector<CooperativeShare> shares(ranks);
+  for (std::size_t place = 0; place < ranks; ++place) {
+    const SampledBatches::Bounds& own = of_place[place];
+    CooperativeShare& share = shares[place];
+    share.own.rows = own.vertices;
+    share.own.features = batches.counted_rows(own.vertices.front());
+    share.own.edges = std::accumulate(whole.edges.begin(), whole.edges.end(), std::int64_t{0});
+    for (std::size_t l = 0; l < own.edges.size(); ++l) {
+      // A received row is a column of an entry of this rank, a sent one of an entry of its receiver.
+      std::int64_t received = 0, sent = 0;
+      const std::int64_t most_received = std::min(whole.vertices[l], own.edges[l]);
+      std::vector<std::int64_t> receive(ranks, 0), send(ranks, 0);
+      for (std::size_t other = 0; other < ranks; ++other) {
+        if (other == place) continue;
+        receive[other] = std::min(of_place[other].vertices[l], most_received - received);
+        send[other] = std::min({own.vertices[l], of_place[other].edges[l], whole.edges[l] - sent});
+        received += receive[other];
+        sent += send[other];
+      }
+      HaloStructure part;
+      part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));
+      part.send = std::make_shared<const std::vector<std::int64_t>>(std::move(send));
+      part.send_rows = IndexList::counted(sent);
+      part.received_rows = IndexList::counted(received);
+      // An entry takes as many bytes in either block.
+      part.own_block.pattern = Counts{own.vertices[l + 1], own.vertices[l], own.edges[l]};
+      part.halo_block.pattern = Counts{own.vertices[l + 1], received, 0};
+      if (weighs_edges(model))
+        share.edges.push_back(make_edge_structure(part, false, ends_for(model, features)));
+      share.parts.push_back(std::move(part));
+    }
+  }
+  return shares;
+}
+
+std::int64_t host_bytes(const CooperativeShare& share) {
+  constexpr std::int64_t kNumber = sizeof(Vertex), kOffset = sizeof(EdgeIndex);
+  std::int64_t bytes = host_bytes(share.own, share.edges);
+  for (const HaloStructure& part : share.parts) {
+    for (const SparseMatrix* block : {&part.own_block, &part.halo_block})
+      bytes += 2 * matrix_bytes(*block) + (block->cols() + 1) * kOffset;
+    bytes += (part.sent() + part.received()) * kNumber +
+             2 * std::ssize(*part.send) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  }
+  return bytes;
 }
 
 CooperativeProducts::CooperativeProducts(Runtime& rt, std::shared_ptr<const CooperativeShare> share,

@@ -18,7 +18,7 @@ namespace orrery {
 ///
 /// Placement the rows of one rank; halo rows: on the other ranks of its server
 struct CooperativeShare {
-  SampledBatch own;                  ///< without matrices
+  SampledBatch own;                  ///< without matrices; no vertices if it is only counted
   std::vector<HaloStructure> parts;  ///< halo of each layer
   std::vector<EdgeStructure> edges;  ///< edges of each layer if the model weighs them, else empty
 
@@ -34,6 +34,19 @@ CooperativeShare cooperative_share(const SampledBatches& batches, const ModelCon
                                    int rank, int epoch, int step,
                                    const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
+/// Bounds for the share of any batch, by the place of a rank on its server; counted only. Each number
+/// is at its bound by itself, so what ranks send and receive does not agree.
+///
+/// Requires  cooperative batches
+/// Cost      a pass over the vertices of the graph
+std::vector<CooperativeShare> largest_shares(
+    const SampledBatches& batches, const ModelConfig& model,
+    const std::shared_ptr<const EdgeFeatures>& features = nullptr);
+
+/// Bytes that a share takes in host memory, with the transposed blocks that its loading makes. The
+/// batch of the server is not counted: the ranks of a process share it.
+std::int64_t host_bytes(const CooperativeShare& share);
+
 /// Products of a share. Rows travel within the server, in both directions, for each layer. Features
 /// are pulled from their owners.
 ///
@@ -46,7 +59,9 @@ class CooperativeProducts : public RankProducts {
                       Group server, FeatureStore* store);
 
   VertexData data() const override { return data_; }
-  IndexList vertices() const override { return IndexList(share_->own.vertices); }
+  IndexList vertices() const override {
+    return share_->own.vertices ? IndexList(share_->own.vertices) : IndexList::counted(rows(0));
+  }
   std::int64_t rows(int level) const override { return share_->own.rows[at(level)]; }
   Halo halo(int layer) const override { return {part(layer).received(), part(layer).sent()}; }
   Tensor row_ids() const override { return row_ids_.tensor(); }

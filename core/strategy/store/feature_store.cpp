@@ -8,6 +8,12 @@ namespace {
 /// The number of the feature table among the stores of a program.
 constexpr std::uint16_t kFeatures = 0;
 
+/// If the store lane still read it, it would stay beside the buffer that replaces it.
+void give_back(Runtime& rt, Buffer& buffer) {
+  if (buffer) rt.sync(rt.record(Lane::store));
+  buffer = {};
+}
+
 }  // namespace
 
 FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, DType type,
@@ -30,7 +36,7 @@ FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t widt
 /// the old ones is given back first.
 void FeatureStore::make_room(std::int64_t rows, std::int64_t pulled, std::int64_t held) {
   if (!numbers_ || numbers_.tensor().rows() < pulled) {
-    numbers_ = {};
+    give_back(rt_, numbers_);
     numbers_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/row numbers", Space::pinned_host);
   }
   if (rows_ && rows_.tensor().rows() >= rows) return;
@@ -61,7 +67,7 @@ Buffer FeatureStore::pull(const WantedRows& rows, const Tensor& features) {
   const Tensor all = rows_.tensor().rows_at(0, rows.room);
   if (rows.pulled_into) {
     if (!into_ || into_.tensor().rows() < pulled) {
-      into_ = {};
+      give_back(rt_, into_);
       into_ = Buffer(rt_, {pulled, 1}, DType::i32, "store/places", Space::pinned_host);
     }
     const Tensor into = into_.view(pulled, 1);

@@ -18,6 +18,14 @@ IndexList listed(Numbers numbers) {
 
 }  // namespace
 
+std::int64_t RowExchange::bytes() const {
+  std::int64_t numbers = 0;
+  for (const IndexList* list : {&places, &order, &asked, &distinct, &into}) numbers += list->size();
+  return numbers * static_cast<std::int64_t>(sizeof(Vertex)) +
+         (std::ssize(*brought_rows) + std::ssize(*asked_rows)) *
+             static_cast<std::int64_t>(sizeof(std::int64_t));
+}
+
 RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
                               const std::vector<Vertex>& places, const std::vector<bool>* learned) {
   RowExchange made;
@@ -57,12 +65,17 @@ RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
 }
 
 RowExchange largest_row_exchange(int rank, std::int64_t rows,
-                                 const std::vector<std::int64_t>& owned) {
+                                 const std::vector<std::int64_t>& owned, int stride) {
   RowExchange made;
-  auto brought = std::make_shared<std::vector<std::int64_t>>();
-  for (const std::int64_t of_rank : owned) brought->push_back(std::min(rows, of_rank));
-  const std::int64_t each = (*brought)[at(rank)], ranks = std::ssize(owned);
-  made.asked_rows = std::make_shared<const std::vector<std::int64_t>>(owned.size(), each);
+  const std::int64_t each = std::min(rows, owned[at(rank)]);
+  auto brought = std::make_shared<std::vector<std::int64_t>>(owned.size(), 0);
+  auto asked = std::make_shared<std::vector<std::int64_t>>(owned.size(), 0);
+  std::int64_t ranks = 0;
+  for (std::size_t r = at(rank % stride); r < owned.size(); r += at(stride), ++ranks) {
+    (*brought)[r] = std::min(rows, owned[r]);
+    (*asked)[r] = each;
+  }
+  made.asked_rows = std::move(asked);
   made.places = IndexList::counted(rows);
   made.order =
       IndexList::counted(std::accumulate(brought->begin(), brought->end(), std::int64_t{0}));

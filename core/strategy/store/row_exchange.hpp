@@ -26,6 +26,8 @@ struct RowExchange {
   bool has_others = false;  ///< rows that are requested and not learned
 
   std::int64_t brought() const { return order.size(); }
+  /// Bytes of its lists in host memory.
+  std::int64_t bytes() const;
 };
 
 /// `asked`: requests of each rank; `places`: those of this rank; `learned`: whether each own row is, null:
@@ -36,10 +38,11 @@ RowExchange make_row_exchange(int rank, const std::vector<OwnedRows>& asked,
                               const std::vector<Vertex>& places,
                               const std::vector<bool>* learned = nullptr);
 
-/// Bounds of any exchange in which every rank requests this many rows; counted only.
+/// Bounds of any exchange in which a rank requests at most this many rows, of the ranks whose numbers
+/// differ from its own by a multiple of `stride`, and so do these; counted only.
 ///
 /// Shapes    owned: rows of each rank
 RowExchange largest_row_exchange(int rank, std::int64_t rows,
-                                 const std::vector<std::int64_t>& owned);
+                                 const std::vector<std::int64_t>& owned, int stride = 1);
 
 }  // namespace orrery

@@ -64,6 +64,8 @@ HaloStructure make_halo_structure(const std::vector<SparseMatrix>& tiles,
     send_rows.insert(send_rows.end(), sent.begin(), sent.end());
     received_rows.insert(received_rows.end(), used[j].begin(), used[j].end());
   }
+  send_rows.shrink_to_fit();
+  received_rows.shrink_to_fit();
   part.own_block = tiles[at(index)];
   part.halo_block = join_halo(tiles, index, used);
   part.receive = std::make_shared<const std::vector<std::int64_t>>(std::move(receive));

@@ -19,10 +19,6 @@ namespace {
 /// An epoch that no run reaches: what is drawn beforehand is no batch of the training.
 constexpr int kPresampled = std::numeric_limits<int>::max();
 
-/// Batches of a rank that other ranks of its process may ask for: two are drawn ahead of the
-/// present step, and ranks differ by at most one step.
-constexpr std::size_t kSharedDraws = 4;
-
 std::shared_ptr<const Csr> loop_free(const std::shared_ptr<const Csr>& graph) {
   const auto lengths = row_lengths(*graph, {});
   const bool none =
@@ -239,16 +235,14 @@ std::shared_ptr<const std::vector<Vertex>> rows_of_copies(const std::vector<Vert
 }
 
 /// For a batch.
-std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& settings) {
+std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& settings,
+                           const std::optional<LinkBatches>& links) {
   const std::int64_t ranks = problem.ranks();
   const std::int64_t together = settings.cooperative ? problem.strategy.ranks_per_server : 1;
   const std::int64_t each =
       settings.seeds == SeedsFrom::all ? (settings.batch + ranks - 1) / ranks : settings.batch;
   const std::int64_t all = problem.facts().vertices;
-  if (problem.links) {
-    const std::int64_t ends = 2 + 2 * problem.links->config.negatives_per_link;
-    return each > all / ends ? all : each * ends;
-  }
+  if (links) return std::min(links->most_ends(), all);
   return each > all ? all : std::min(each * together, all);
 }
 
@@ -335,7 +329,7 @@ SampledBatches::SampledBatches(const Problem& problem)
       links_(links_of(problem, settings_)),
       seeds_(seeds_of(problem, settings_)),
       training_(problem.facts().training_vertices),
-      most_seeds_(most_seeds_of(problem, settings_)),
+      most_seeds_(most_seeds_of(problem, settings_, links_)),
       sampler_(make_sampler(*graph_, relations_, sampling_of(problem, settings_), entry_weights_)),
       data_(problem.data),
       clusters_(clusters_of(problem, settings_)),
@@ -602,6 +596,30 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   return bounds;
 }
 
+std::vector<SampledBatches::Bounds> SampledBatches::share_bounds() const {
+  ORRERY_ASSERT(settings_.cooperative);
+  std::vector<std::int64_t> vertices(at(ranks_per_server_), 0), entries(at(ranks_per_server_), 0);
+  for (Vertex v = 0; v < graph_->rows; ++v) {
+    ++vertices[at(computed_by(v))];
+    entries[at(computed_by(v))] += graph_->degree(v);
+  }
+  const Bounds whole = bounds();
+  const bool repeats = sampler_.sampling().rule == NeighbourRule::replacement;
+  std::vector<Bounds> shares(at(ranks_per_server_));
+  for (std::size_t place = 0; place < shares.size(); ++place) {
+    Bounds& share = shares[place];
+    for (const std::int64_t all : whole.vertices)
+      share.vertices.push_back(std::min(all, vertices[place]));
+    for (std::size_t l = 0; l < whole.edges.size(); ++l) {
+      const std::int64_t rows = share.vertices[l + 1];
+      const std::int64_t drawn = rows * sampler_.most_edges(whole.edges.size() - 1 - l);
+      const std::int64_t most = repeats ? drawn : std::min(drawn, entries[place]);
+      share.edges.push_back(std::min(whole.edges[l], most + (weighting_.loops ? rows : 0)));
+    }
+  }
+  return shares;
+}
+
 std::vector<std::int64_t> SampledBatches::type_bounds(int level) const {
   const std::int64_t all = bounds().vertices[at(level)];
   std::vector<std::int64_t> rows;
@@ -644,13 +662,27 @@ SampledBatch SampledBatches::largest() const {
   }
   if (saint_)
     made.target_weights = std::make_shared<const std::vector<float>>(at(made.rows.back()));
-  const auto numbers = std::make_shared<const std::vector<Vertex>>(at(made.rows.front()));
-  auto counts = std::make_shared<std::vector<std::int64_t>>(at(ranks_), 0);
-  counts->front() = made.rows.front();
-  made.features.pulled = {numbers, std::move(counts)};
-  made.features.places = numbers;
-  made.features.room = made.rows.front();
+  if (links_) {
+    PairRows pairs;
+    pairs.links = links_->most_links();
+    pairs.per_link = links_->task().config.negatives_per_link;
+    pairs.left.resize(at(pairs.links * (1 + pairs.per_link)));
+    pairs.right = pairs.left;
+    made.pairs = std::make_shared<const PairRows>(std::move(pairs));
+  }
+  made.features = counted_rows(made.rows.front());
   return made;
+}
+
+WantedRows SampledBatches::counted_rows(std::int64_t vertices) const {
+  WantedRows rows;
+  const auto numbers = std::make_shared<const std::vector<Vertex>>(at(vertices));
+  auto counts = std::make_shared<std::vector<std::int64_t>>(at(ranks_), 0);
+  counts->front() = vertices;
+  rows.pulled = {numbers, std::move(counts)};
+  rows.places = numbers;
+  rows.room = vertices;
+  return rows;
 }
 
 /// GraphSAINT's batches: the expected sum of a step is that of all training vertices divided by the

@@ -194,6 +194,9 @@ class SampledBatches {
   /// vertices.
   const LinkBatches* links() const { return links_ ? &*links_ : nullptr; }
   int ranks_per_server() const { return ranks_per_server_; }
+  /// Batches of a rank that other ranks of its process may ask for, which are kept: two are drawn
+  /// ahead of the present step, and ranks differ by at most one step.
+  static constexpr std::size_t kSharedDraws = 4;
   /// Which rank of its server computes a vertex of a cooperative batch: its owner, or the rank with
   /// the same place as an owner on another server.
   int computed_by(Vertex v) const { return owners_.owner[at(v)] % ranks_per_server_; }
@@ -240,8 +243,17 @@ class SampledBatches {
     std::vector<std::int64_t> vertices, edges;
   };
   Bounds bounds() const;
-  /// A batch of these sizes, counted only; all of its features are pulled.
+  /// The same for the share that a rank has of a batch of its server, by the place of the rank on its
+  /// server. Each share is at its bound by itself: all together are more than a batch can have.
+  ///
+  /// Requires  cooperative()
+  /// Cost      a pass over the vertices of the graph
+  std::vector<Bounds> share_bounds() const;
+  /// A batch of the sizes of bounds(), counted only; all of its features are pulled. Pairs of links are
+  /// as many as a step may have, and all have the same two ends.
   SampledBatch largest() const;
+  /// The features of a batch with so many vertices, counted only: all are pulled.
+  WantedRows counted_rows(std::int64_t vertices) const;
   /// Bounds for a layer of any batch: its rows of each type, and the edges of each relation. Each is at
   /// its bound by itself, so all together are more than a batch can have.
   ///

@@ -88,12 +88,90 @@ TEST_F(Schemas, DescribeWhatAPlanHoldsOnHosts) {
   const Json roomy = plan("\"1 GiB\""), tight = plan("100");
   for (const Json& one : {roomy, tight})
     EXPECT_NO_THROW(validate_against(schema("plan"), one)) << one.dump(1);
-  const Json& host = roomy["host_memory"]["host"];
+  const Json& host = roomy["host_memory"]["server_host"];
   EXPECT_GT(host["peak_bytes"], 0);
   EXPECT_EQ(host["room_bytes"], 1 << 29) << "two ranks share it";
   EXPECT_EQ(roomy["fits"], true);
   EXPECT_EQ(tight["fits"], false);
   EXPECT_EQ(tight["does_not_fit"], "store/features");
+}
+
+/// Whatever batches are of, there is a bound of their memory, and what does not fit is refused.
+TEST_F(Schemas, APlanBoundsTheBatchesOfEveryOption) {
+  for (const std::string option :
+       {"--set strategy.cooperative=true", "--set strategy.learn_features=true",
+        R"(--set 'links={"width": 8}')"}) {
+    SCOPED_TRACE(option);
+    const auto command = [&](std::int64_t device_bytes) {
+      return fmt::format(
+          R"(plan {} --set 'strategy={{"type": "mini_batch", "batch": 40, "fanouts": [2, 2]}}' )"
+          R"(--set 'cluster={{"file": "dgx-1", "gpus": 2, "device_bytes": {}}}' {})",
+          file(), device_bytes, option);
+    };
+    const Json roomy = printed(command(std::int64_t{1} << 30) + " --json");
+    EXPECT_NO_THROW(validate_against(schema("plan"), roomy)) << roomy.dump(1);
+    const Json& batches = roomy["batches"];
+    std::int64_t drawn = 0;
+    for (const Json& rank : roomy["ranks"])
+      drawn = std::max(drawn, rank["peak_bytes"].get<std::int64_t>());
+    const auto bound = batches["peak_bytes_bound"].get<std::int64_t>();
+    EXPECT_LT(drawn, bound);
+    for (const char* of : {"host_bytes", "pinned_bytes"})
+      EXPECT_LE(batches["in_flight"][of]["drawn"], batches["in_flight"][of]["bound"]) << of;
+    EXPECT_GT(batches["in_flight"]["host_bytes"]["drawn"], 0);
+    EXPECT_EQ(roomy["fits"], true);
+
+    EXPECT_EQ(orrery(command(bound)), 0);
+    EXPECT_THAT(read("out"), ::testing::HasSubstr(", which fits too"));
+    EXPECT_EQ(orrery(command(bound - 1)), 0);
+    EXPECT_THAT(read("out"), ::testing::HasSubstr(", which does not fit"));
+    const Json tight = printed(command(drawn - 1) + " --json");
+    EXPECT_EQ(tight["fits"], false);
+    EXPECT_TRUE(tight.contains("does_not_fit"));
+  }
+}
+
+/// Each kind of host memory fits into a rank's share, but not all kinds of all ranks together.
+TEST_F(Schemas, APlanRefusesWhatTheRanksOfAServerHoldTogether) {
+  const auto plan = [&](std::int64_t host_bytes) {
+    return printed(fmt::format(
+        R"(plan {} --json --set 'strategy={{"type": "mini_batch", "fanouts": [2, 2]}}' )"
+        R"(--set 'cluster={{"file": "dgx-1", "gpus": 2, "host_bytes": {}}}')",
+        file(), host_bytes));
+  };
+  const Json roomy = plan(std::int64_t{1} << 30);
+  const std::int64_t together = roomy["server_memory"]["peak_bytes"];
+  std::int64_t of_largest = 0, largest_kind = 0;
+  for (const auto& [kind, memory] : roomy["host_memory"].items()) {
+    of_largest += memory["peak_bytes"].get<std::int64_t>();
+    largest_kind = std::max(largest_kind, memory["peak_bytes"].get<std::int64_t>());
+  }
+  EXPECT_GT(roomy["host_memory"].size(), 1U) << "rows of features, and those on their way";
+  EXPECT_EQ(roomy["server_memory"]["ranks"], 2);
+  EXPECT_EQ(roomy["server_memory"]["room_bytes"], std::int64_t{1} << 30);
+  EXPECT_GT(together, of_largest) << "both ranks count";
+  EXPECT_LE(together, 2 * of_largest);
+  ASSERT_LT(2 * largest_kind, together - 1);
+
+  const Json exact = plan(together), tight = plan(together - 1);
+  EXPECT_EQ(exact["fits"], true);
+  EXPECT_EQ(tight["fits"], false);
+  for (const auto& [kind, memory] : tight["host_memory"].items())
+    EXPECT_LE(memory["peak_bytes"], memory["room_bytes"]) << kind << " alone fits";
+  for (const Json& one : {exact, tight})
+    EXPECT_NO_THROW(validate_against(schema("plan"), one)) << one.dump(1);
+
+  const auto text = [&](std::int64_t host_bytes) {
+    EXPECT_EQ(orrery(fmt::format(
+                  R"(plan {} --set 'strategy={{"type": "mini_batch", "fanouts": [2, 2]}}' )"
+                  R"(--set 'cluster={{"file": "dgx-1", "gpus": 2, "host_bytes": {}}}')",
+                  file(), host_bytes)),
+              0);
+    return read("out");
+  };
+  EXPECT_THAT(text(together - 1), ::testing::AllOf(::testing::HasSubstr("2 ranks of server 0 hold"),
+                                                   ::testing::HasSubstr("does NOT fit into"),
+                                                   ::testing::HasSubstr("use more servers")));
 }
 
 TEST_F(Schemas, DescribeAValidation) {

@@ -125,8 +125,8 @@ TEST(Pipeline, HostBytesOfABatchAreThoseOfItsArrays) {
   EXPECT_EQ(host_bytes(batch, {}), static_cast<std::int64_t>(bytes)) << "and nothing is spare";
 
   const BatchSizes sizes = *make_strategy(p)->batch_sizes();
-  EXPECT_GE(sizes.host_bytes->most, static_cast<std::int64_t>(bytes));
-  EXPECT_GE(sizes.host_bytes->bound, sizes.host_bytes->most);
+  EXPECT_GE(sizes.host_bytes.most, static_cast<std::int64_t>(bytes));
+  EXPECT_GE(sizes.host_bytes.bound, sizes.host_bytes.most);
 }
 
 std::int64_t live_most(const Program& program, std::string_view name) {

@@ -1,0 +1,54 @@
+#include "experiments/predict/server_memory.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/index.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+std::optional<ServerMemory> fullest_server(const Experiment& experiment, const Programs& programs) {
+  if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return std::nullopt;
+  std::map<int, ServerMemory> servers;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    const int number = experiment.cluster->server_of(experiment.devices[rank]);
+    ServerMemory& server = servers[number];
+    const auto& peaks = programs[rank]->peak_bytes;
+    server.server = number;
+    server.room = experiment.cluster->host.memory_bytes;
+    ++server.ranks;
+    server.host += peaks[at(Space::host)];
+    server.pinned_host += peaks[at(Space::pinned_host)];
+    server.server_host += peaks[at(Space::server_host)];
+  }
+  const auto fullest = std::max_element(
+      servers.begin(), servers.end(),
+      [](const auto& a, const auto& b) { return a.second.bytes() < b.second.bytes(); });
+  if (fullest == servers.end() || fullest->second.bytes() == 0) return std::nullopt;
+  return fullest->second;
+}
+
+std::string server_memory_line(const ServerMemory& memory) {
+  std::string kinds;
+  for (const auto& [bytes, name] : {std::pair{memory.host, "host"},
+                                    {memory.pinned_host, "pinned host"},
+                                    {memory.server_host, "shared with the server's ranks"}})
+    if (bytes > 0)
+      kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ",
+                           human_bytes(static_cast<double>(bytes)), name);
+  std::string line = fmt::format(
+      "{} rank{} of server {} hold{} {} of its host memory together ({}): ", memory.ranks,
+      memory.ranks == 1 ? "" : "s", memory.server, memory.ranks == 1 ? "s" : "",
+      human_bytes(static_cast<double>(memory.bytes())), kinds);
+  const std::string room = human_bytes(static_cast<double>(memory.room));
+  if (memory.fits()) return line + "fits into " + room;
+  return line + fmt::format(
+                    "does NOT fit into {} (cluster.host_bytes, or host_memory_bytes of the "
+                    "cluster file): use more servers with fewer ranks on each",
+                    room);
+}
+
+}  // namespace orrery
