@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -73,6 +75,17 @@ void multiply(const Product& p) {
 #endif
 }
 
+/// b transposed, [k, n] and contiguous, from [n, k].
+std::vector<float> transposed(const Rows<const float>& b, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kTile = 16;  // a line of the cache for each of its rows
+  std::vector<float> to(static_cast<std::size_t>(n * k));
+  for (std::int64_t i = 0; i < n; i += kTile)
+    for (std::int64_t j = 0; j < k; j += kTile)
+      for (std::int64_t r = i; r < std::min(n, i + kTile); ++r)
+        for (std::int64_t c = j; c < std::min(k, j + kTile); ++c) to[at(c * n + r)] = b.row(r)[c];
+  return to;
+}
+
 /// Blocks of c's rows, each about 16 MFLOP.
 void by_rows(const Product& p) {
   const std::int64_t flops_per_row = 2 * p.n * p.k;
@@ -82,23 +95,64 @@ void by_rows(const Product& p) {
   });
 }
 
+/// The same with b transposed once before: every block would do that for itself, more slowly.
+void by_rows_of_transposed(const Product& p) {
+  const std::vector<float> b = transposed(p.b, p.n, p.k);
+  Product plain = p;
+  plain.transpose_b = false;
+  plain.b = {b.data(), p.n};
+  by_rows(plain);
+}
+
+/// Numbers (16 MiB) that a product may hold beside its operands.
+constexpr std::int64_t kMostKept = std::int64_t{4} << 20;
+
+/// Room for numbers within one product. So much stays with the calling thread: fresh pages are
+/// mapped when they are first touched, which would take as long as a part of the product.
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t floats) {
+    thread_local std::unique_ptr<float[]> kept;
+    thread_local std::int64_t kept_floats = 0;
+    const auto take = [floats] {
+      return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(floats));
+    };
+    if (floats > kMostKept) {
+      own_ = take();
+    } else if (floats > kept_floats) {
+      kept = take();
+      kept_floats = floats;
+    }
+    first_ = own_ ? own_.get() : kept.get();
+  }
+  float* first() const { return first_; }
+
+ private:
+  std::unique_ptr<float[]> own_;
+  float* first_ = nullptr;
+};
+
 /// At most 16 blocks of the inner sum; their results are added in order (for a weight gradient c is
 /// small, and k is the number of vertices).
 void by_inner_sum(const Product& p) {
   constexpr std::int64_t kMaxBlocks = 16;
   const std::int64_t block = std::max<std::int64_t>(1024, (p.k + kMaxBlocks - 1) / kMaxBlocks);
   const std::int64_t blocks = (p.k + block - 1) / block, size = p.m * p.n;
-  std::vector<float> parts(static_cast<std::size_t>(blocks * size));
+  const Scratch scratch(blocks * size);
+  float* parts = scratch.first();
   parallel_for(p.k, block, [&](std::int64_t begin, std::int64_t end) {
-    multiply(inner_of_product(p, begin, end, parts.data() + begin / block * size));
+    multiply(inner_of_product(p, begin, end, parts + begin / block * size));
   });
   parallel_for(p.m, rows_per_range(p.n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      for (std::int64_t j = 0; j < p.n; ++j) {
-        float sum = p.beta == 0 ? 0 : p.beta * p.c.row(i)[j];
-        for (std::int64_t b = 0; b < blocks; ++b) sum += parts[at(b * size + i * p.n + j)];
-        p.c.row(i)[j] = sum;
+    for (std::int64_t i = begin; i < end; ++i) {
+      float* c = p.c.row(i);
+      for (std::int64_t j = 0; j < p.n; ++j) c[j] = p.beta == 0 ? 0 : p.beta * c[j];
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const float* part = parts + b * size + i * p.n;
+#pragma GCC ivdep
+        for (std::int64_t j = 0; j < p.n; ++j) c[j] += part[j];
       }
+    }
   });
 }
 
@@ -163,6 +217,8 @@ void apply(const Gemm& op, const RankMemory& memory, const RangeKernels&) {
     scale(p);
   else if (p.k >= 2048 && p.k >= 4 * p.m)
     by_inner_sum(p);
+  else if (p.transpose_b && p.m >= 2048 && p.n * p.k <= kMostKept)
+    by_rows_of_transposed(p);
   else
     by_rows(p);
 }

@@ -53,6 +53,24 @@ TEST_P(CpuKernelCases, SparseProductWithARowThatIsLongerThanTwoRangesEqualsRefer
         1e-4);
 }
 
+// Parts of an inner sum lie in memory that stays with the thread, up to 16 MiB: that of a product
+// before must leave no trace, and neither must a product that is larger.
+TEST_P(CpuKernelCases, InnerSumsOfProductsAfterEachOtherAreWhole) {
+  constexpr std::int64_t k = 2304;  // parts of 1024, 1024 and 256; half of it is 1152
+  for (const std::int64_t columns : {3, 40, 2500, 5, 40}) {
+    World world;
+    const std::int64_t rows = columns == 2500 ? 570 : 40;
+    const Tensor a = world.poisoned(k, rows), b = world.poisoned(k, columns);
+    std::fill_n(world.data<float>(a), a.shape.size(), 1.0F);
+    std::fill_n(world.data<float>(b), b.shape.size(), 0.5F);
+    for (const Runner& run : ways_) {
+      const Tensor c = world.poisoned(rows, columns);
+      run(world, Gemm{a, b, c, true, false});
+      for (const float sum : world.values(c)) ASSERT_EQ(sum, 1152) << columns;
+    }
+  }
+}
+
 TEST_P(CpuKernelCases, LoadEqualsReference) {
   const auto vertices = std::make_shared<const std::vector<Vertex>>(std::vector<Vertex>{4, 0, 2});
   const auto labels =

@@ -58,12 +58,33 @@ inline Block dropped_by(const std::uint16_t (&draws)[kBlock], Block values,
   return dropped ? Block{} : values * args.scale;
 }
 
-/// Columns of a row whose random bits are drawn at once.
+/// Columns of a row whose random bits are drawn at once, and the vectors that hold them.
 constexpr std::int64_t kPiece = kDraws * kBlock;
+constexpr int kVectors = kPiece / kLanes;
+using Piece = Vector<kLanes>[kVectors];
 
-/// y ← dropout(values) of the blocks of a piece of one row, from block `first` on.
-inline void drop_piece(const Block (&values)[kDraws], std::uint32_t row_id, std::uint32_t first,
-                       float* y, const DropoutArgs& args) {
+/// Blocks of a piece that are zero.
+inline int zero_blocks(const Piece& values) {
+  int zeros = 0;
+#if defined(__AVX512F__)
+  for (int v = 0; v < kVectors; ++v) {
+    const auto bits = (__m512i)values[v];
+    const unsigned other = _mm512_test_epi32_mask(bits, bits);
+    zeros += ((other & 0xFFU) == 0 ? 1 : 0) + (other >> 8U == 0 ? 1 : 0);
+  }
+#else
+  Block blocks[kDraws];
+  std::memcpy(blocks, values, sizeof blocks);
+  for (const Block& block : blocks) zeros += all_zero(block) ? 1 : 0;
+#endif
+  return zeros;
+}
+
+/// y ← dropout(values) of a piece of one row, from block `first` on.
+inline void drop_piece(const Piece& values, std::uint32_t row_id, std::uint32_t first, float* y,
+                       const DropoutArgs& args) {
+  typedef std::uint16_t Bits __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
+  typedef std::uint32_t Wide __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
   PhiloxCounters counters;
   for (int b = 0; b < kDraws; ++b) {
     counters.row[b] = row_id;
@@ -71,8 +92,12 @@ inline void drop_piece(const Block (&values)[kDraws], std::uint32_t row_id, std:
   }
   alignas(64) std::uint16_t draws[kDraws][kBlock];
   philox(counters, args.draw, args.purpose, args.key_low, args.key_high, draws);
-  for (int b = 0; b < kDraws; ++b)
-    store_block(y + b * kBlock, dropped_by(draws[b], values[b], args), kBlock);
+  for (int v = 0; v < kVectors; ++v) {
+    Bits bits;
+    std::memcpy(&bits, draws[0] + v * kLanes, sizeof bits);
+    const auto dropped = __builtin_convertvector(bits, Wide) < args.threshold;
+    store<kLanes>(y + v * kLanes, dropped ? Vector<kLanes>{} : values[v] * args.scale);
+  }
 }
 
 /// Blocks that wait for their random bits, which are drawn for 16 of them at once. Blocks of zeros
@@ -123,9 +148,17 @@ void activate_rows(const ActivateArgs& args, std::int64_t begin, std::int64_t en
   }
 }
 
+template <Curve curve, int lanes>
+inline Vector<lanes> activated(const ActivateArgs& args, std::int64_t row, std::int64_t first) {
+  Vector<lanes> v = load<lanes>(args.x.row(row) + first);
+  if (args.bias != nullptr) v += load<lanes>(args.bias + first);
+  return on_curve<curve, lanes>(v);
+}
+
+/// The same for the last columns of a row, fewer than a block.
 template <Curve curve>
-inline Block activated(const ActivateArgs& args, std::int64_t row, std::int64_t first,
-                       std::int64_t columns) {
+inline Block activated_rest(const ActivateArgs& args, std::int64_t row, std::int64_t first,
+                            std::int64_t columns) {
   Block v = load_block(args.x.row(row) + first, columns);
   if (args.bias != nullptr) v += load_block(args.bias + first, columns);
   return on_curve<curve, kBlock>(v);
@@ -139,30 +172,34 @@ void activate_and_drop(const ActivateArgs& args, const DropoutArgs& dropout, std
   DropoutQueue queue(dropout);
   for (std::int64_t i = begin; i < end; ++i) {
     const auto row_id = static_cast<std::uint32_t>(dropout.row_ids[i]);
+    float* y = args.y.row(i);
     const auto number = [&](std::int64_t column) {
       return dropout.first_block + static_cast<std::uint32_t>(column / kBlock);
     };
-    for (std::int64_t piece = 0; piece < args.width; piece += kPiece) {
-      Block values[kDraws];
-      const int blocks =
-          static_cast<int>((smaller(kPiece, args.width - piece) + kBlock - 1) / kBlock);
-      const auto columns = [&](int b) { return smaller(kBlock, args.width - piece - b * kBlock); };
-      int zeros = 0;
-      for (int b = 0; b < blocks; ++b) {
-        values[b] = activated<curve>(args, i, piece + b * kBlock, columns(b));
-        zeros += all_zero(values[b]) ? 1 : 0;
-      }
-      float* y = args.y.row(i) + piece;
-      if (piece + kPiece <= args.width && 2 * zeros <= kDraws) {
-        drop_piece(values, row_id, number(piece), y, dropout);
+    const auto drop_block = [&](Block values, std::int64_t first, std::int64_t columns) {
+      if (all_zero(values))
+        store_block(y + first, values, columns);
+      else
+        queue.push(values, row_id, number(first), y + first, columns);
+    };
+    std::int64_t first = 0;
+    for (; first + kPiece <= args.width; first += kPiece) {
+      Piece values;
+      for (int v = 0; v < kVectors; ++v)
+        values[v] = activated<curve, kLanes>(args, i, first + v * kLanes);
+      if (2 * zero_blocks(values) <= kDraws) {
+        drop_piece(values, row_id, number(first), y + first, dropout);
         continue;
       }
-      for (int b = 0; b < blocks; ++b) {
-        if (all_zero(values[b]))
-          store_block(y + b * kBlock, values[b], columns(b));
-        else
-          queue.push(values[b], row_id, number(piece + b * kBlock), y + b * kBlock, columns(b));
-      }
+      Block blocks[kDraws];
+      std::memcpy(blocks, values, sizeof blocks);
+      for (int b = 0; b < kDraws; ++b) drop_block(blocks[b], first + b * kBlock, kBlock);
+    }
+    for (; first + kBlock <= args.width; first += kBlock)
+      drop_block(activated<curve, kBlock>(args, i, first), first, kBlock);
+    if (first < args.width) {
+      const std::int64_t rest = args.width - first;
+      drop_block(activated_rest<curve>(args, i, first, rest), first, rest);
     }
   }
   queue.flush();

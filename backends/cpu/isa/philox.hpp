@@ -43,26 +43,36 @@ inline Words side_by_side(int first) {
 inline void philox(const PhiloxCounters& counters, std::uint32_t word2, std::uint32_t word3,
                    std::uint32_t key_low, std::uint32_t key_high, std::uint16_t (&out)[kDraws][8]) {
   const Words first_factor = Words{} + 0xD2511F53U, second_factor = Words{} + 0xCD9E8D57U;
-  for (int draw = 0; draw < kDraws; draw += kWords) {
-    Words a, b, c = Words{} + word2, d = Words{} + word3;
-    std::memcpy(&a, counters.row + draw, sizeof a);
-    std::memcpy(&b, counters.block + draw, sizeof b);
+  constexpr int kChains = 2;  // at a time: a round of one waits for its products
+  for (int draw = 0; draw < kDraws; draw += kChains * kWords) {
+    Words a[kChains], b[kChains], c[kChains], d[kChains];
+    for (int i = 0; i < kChains; ++i) {
+      std::memcpy(a + i, counters.row + draw + i * kWords, sizeof a[i]);
+      std::memcpy(b + i, counters.block + draw + i * kWords, sizeof b[i]);
+      c[i] = Words{} + word2;
+      d[i] = Words{} + word3;
+    }
     std::uint32_t low = key_low, high = key_high;
     for (int round = 0; round < 10; ++round) {
-      const Words p = wide_product(a, first_factor), q = wide_product(c, second_factor);
-      a = (q >> 32U) ^ b ^ low;
-      b = q;
-      c = (p >> 32U) ^ d ^ high;
-      d = p;
+      for (int i = 0; i < kChains; ++i) {
+        const Words p = wide_product(a[i], first_factor), q = wide_product(c[i], second_factor);
+        a[i] = (q >> 32U) ^ b[i] ^ low;
+        b[i] = q;
+        c[i] = (p >> 32U) ^ d[i] ^ high;
+        d[i] = p;
+      }
       low += 0x9E3779B9U;
       high += 0xBB67AE85U;
     }
-    const Words ab = (a & 0xFFFFFFFFU) | (b << 32U), cd = (c & 0xFFFFFFFFU) | (d << 32U);
-    const Words both[2] = {__builtin_shuffle(ab, cd, side_by_side(0)),
-                           __builtin_shuffle(ab, cd, side_by_side(kWords / 2))};
-    std::memcpy(out + draw, both, sizeof both);
-    static_assert(sizeof both == kWords * sizeof out[0] &&
-                  __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    for (int i = 0; i < kChains; ++i) {
+      const Words ab = (a[i] & 0xFFFFFFFFU) | (b[i] << 32U);
+      const Words cd = (c[i] & 0xFFFFFFFFU) | (d[i] << 32U);
+      const Words both[2] = {__builtin_shuffle(ab, cd, side_by_side(0)),
+                             __builtin_shuffle(ab, cd, side_by_side(kWords / 2))};
+      std::memcpy(out + draw + i * kWords, both, sizeof both);
+      static_assert(sizeof both == kWords * sizeof out[0] &&
+                    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    }
   }
 }
 

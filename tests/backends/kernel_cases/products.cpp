@@ -120,7 +120,7 @@ struct ProductSizes {
 };
 
 TEST_P(KernelCases, DenseProductEqualsReference) {
-  constexpr std::array<ProductSizes, 12> kSizes{{{0, 3, 4},
+  constexpr std::array<ProductSizes, 13> kSizes{{{0, 3, 4},
                                                  {3, 0, 4},
                                                  {3, 4, 0},
                                                  {1, 1, 1},
@@ -131,7 +131,8 @@ TEST_P(KernelCases, DenseProductEqualsReference) {
                                                  {64, 100, 33},
                                                  {128, 257, 64},
                                                  {13, 9, 5003},
-                                                 {3001, 64, 100}}};
+                                                 {3001, 64, 100},
+                                                 {2048, 37, 18}}};
   for (const ProductSizes& size : kSizes)
     for (const auto& [transpose_a, transpose_b, beta] : pairs_of(kEither, kEither, kBetas))
       expect_equals_reference(
