@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -228,11 +230,23 @@ class MpiCommunicator::Move {
       require_rows(o.store, r, at(own->rows_of_index, r.owner_index));
     if (adds) require_pushable(rank, o.store, own->rows->window());
     auto* first = static_cast<char*>(memory_.bytes_at(values));
-    std::erase_if(requests, [&](const OwnerRequest& r) {
-      if (r.owner != rank) return !adds && read_mapped(*own, r, values, places);
-      if (!serve_own(*own, r, first)) throw_not_exposed(o.store);
-      return true;
+    const auto far = std::stable_partition(requests.begin(), requests.end(), [&](const auto& r) {
+      return r.owner == rank || (!adds && own->mapped[orrery::at(r.owner_index)]);
     });
+    const auto do_near = [&] {
+      for (const OwnerRequest& r : std::span(requests.begin(), far))
+        if (r.owner != rank)
+          read_mapped(*own->mapped[orrery::at(r.owner_index)], r, values, places);
+        else if (!serve_own(*own, r, first))
+          throw_not_exposed(o.store);
+    };
+    if (far == requests.end()) {
+      {
+        const std::lock_guard lock(library_lock());
+        engine_.require_alive();
+      }
+      return do_near();
+    }
     const int kind = kind_of_op(call_.op);
     Batch batch(engine_, engine_.rows_comm(), {T::kKind, kind, &call_.phase, call_.lane}, 0, {},
                 &call_.meter);
@@ -240,25 +254,22 @@ class MpiCommunicator::Move {
       batch.on_received = [this](int from, std::int64_t got) { owner_.count_received(from, got); };
     const RowRequest head{o.store, own->opening, Engine::answer_tag(kind, call_.lane), 0,
                           adds ? 1 : 0};
-    ask_owners(batch, {head, requests, first, places, row_bytes_of(values)});
+    ask_owners(batch, {head, {far, requests.end()}, first, places, row_bytes_of(values)}, do_near);
   }
 
-  /// y ← the rows of an owner whose memory this rank has mapped. False if it has not.
-  bool read_mapped(const OpenStore& store, const OwnerRequest& r, const Tensor& y,
+  /// y ← the rows of an owner whose memory this rank has mapped.
+  void read_mapped(MappedRows& mapped, const OwnerRequest& r, const Tensor& y,
                    const std::int32_t* places) {
-    const auto& mapped = store.mapped[orrery::at(r.owner_index)];
-    if (!mapped) return false;
     const std::int64_t row = row_bytes_of(y);
     auto* to = static_cast<char*>(memory_.bytes_at(y));
     call_.meter.time.under_way(false, +1, now());
     if (places != nullptr)
-      copy_rows(mapped->first(), row, r.index, to, places + r.first);
+      copy_rows(mapped.first(), row, r.index, to, places + r.first);
     else
-      copy_rows(mapped->first(), row, r.index, to + r.first * row, nullptr);
+      copy_rows(mapped.first(), row, r.index, to + r.first * row, nullptr);
     call_.meter.time.under_way(false, -1, now());
-    mapped->numbers_read += static_cast<std::int64_t>(r.index.size_bytes());
+    mapped.numbers_read += static_cast<std::int64_t>(r.index.size_bytes());
     owner_.count_received(r.owner, static_cast<std::int64_t>(r.index.size()) * row);
-    return true;
   }
 
   [[noreturn]] void throw_not_exposed(const Store& store) {
@@ -289,6 +300,13 @@ class MpiCommunicator::Move {
   const Call& call_;
   const RankMemory& memory_;
 };
+
+Storage& MpiCommunicator::server_storage() {
+  for (int r = 0; r < engine_.size(); ++r)
+    if (r != engine_.rank() && engine_.placement().same_server(r, engine_.rank()))
+      return server_storage_;
+  return host_storage();
+}
 
 void MpiCommunicator::move(const Call& call, const RankMemory& memory) {
   std::visit(Move(*this, call, memory), call.op);

@@ -17,7 +17,8 @@ class MpiCommunicator final : public Communicator {
     close_stores();
   }
   void close_stores() noexcept override { service_.close_all(); }
-  Storage& server_storage() override { return server_storage_; }
+  /// Files of memory if there are others to read them: the heap may have larger pages.
+  Storage& server_storage() override;
 
  protected:
   void move(const Call& call, const RankMemory& memory) override;

@@ -69,7 +69,7 @@ void put_in_places(const RowCall& call, const Piece& piece, const std::vector<ch
 
 }  // namespace
 
-void ask_owners(Batch& batch, const RowCall& call) {
+void ask_owners(Batch& batch, const RowCall& call, const std::function<void()>& meanwhile) {
   const std::vector<Piece> pieces = pieces_of(call);
   std::vector<UnderWay> slots(2 * call.requests.size() + 2);
   const int window = static_cast<int>(slots.size()), count = static_cast<int>(pieces.size());
@@ -77,6 +77,7 @@ void ask_owners(Batch& batch, const RowCall& call) {
     if (call.places != nullptr) put_in_places(call, pieces[at(k)], slots[at(k % window)].rows);
   };
   for (int k = 0; k < count; ++k) {
+    if (k == window) meanwhile();
     if (k >= window) {
       batch.wait(k - window);
       finish(k - window);
@@ -95,6 +96,7 @@ void ask_owners(Batch& batch, const RowCall& call) {
     batch.send(k, piece.owner, slot.message.data(), static_cast<std::int64_t>(slot.message.size()),
                kRowRequestTag);
   }
+  if (count <= window) meanwhile();
   batch.wait(count);
   for (int k = std::max(0, count - window); k < count; ++k) finish(k);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "backends/comm_mpi/batch.hpp"
@@ -33,9 +34,10 @@ struct RowCall {
   std::int64_t row_bytes = 0;
 };
 
-/// Asks all owners at once, in pieces, and returns when all have answered.
+/// Asks all owners at once, in pieces, and returns when all have answered. `meanwhile` is called
+/// when the first pieces are on their way.
 ///
 /// Cost      a message per piece of 512 KiB of rows, and its answer
-void ask_owners(Batch& batch, const RowCall& call);
+void ask_owners(Batch& batch, const RowCall& call, const std::function<void()>& meanwhile);
 
 }  // namespace orrery::mpi

@@ -75,15 +75,14 @@ void multiply(const Product& p) {
 #endif
 }
 
-/// b transposed, [k, n] and contiguous, from [n, k].
-std::vector<float> transposed(const Rows<const float>& b, std::int64_t n, std::int64_t k) {
+/// to, [k, n] and contiguous, ← b transposed, from [n, k].
+void transpose(const Rows<const float>& b, std::int64_t n, std::int64_t k, float* to) {
   constexpr std::int64_t kTile = 16;  // a line of the cache for each of its rows
-  std::vector<float> to(static_cast<std::size_t>(n * k));
-  for (std::int64_t i = 0; i < n; i += kTile)
+  parallel_for(n, kTile, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t j = 0; j < k; j += kTile)
-      for (std::int64_t r = i; r < std::min(n, i + kTile); ++r)
-        for (std::int64_t c = j; c < std::min(k, j + kTile); ++c) to[at(c * n + r)] = b.row(r)[c];
-  return to;
+      for (std::int64_t r = begin; r < end; ++r)
+        for (std::int64_t c = j; c < std::min(k, j + kTile); ++c) to[c * n + r] = b.row(r)[c];
+  });
 }
 
 /// Blocks of c's rows, each about 16 MFLOP.
@@ -95,19 +94,10 @@ void by_rows(const Product& p) {
   });
 }
 
-/// The same with b transposed once before: every block would do that for itself, more slowly.
-void by_rows_of_transposed(const Product& p) {
-  const std::vector<float> b = transposed(p.b, p.n, p.k);
-  Product plain = p;
-  plain.transpose_b = false;
-  plain.b = {b.data(), p.n};
-  by_rows(plain);
-}
-
-/// Numbers (16 MiB) that a product may hold beside its operands.
+/// Numbers (16 MiB) that stay with a thread between its products.
 constexpr std::int64_t kMostKept = std::int64_t{4} << 20;
 
-/// Room for numbers within one product. So much stays with the calling thread: fresh pages are
+/// Room for numbers within one product. Up to kMostKept stay with the calling thread: fresh pages are
 /// mapped when they are first touched, which would take as long as a part of the product.
 class Scratch {
  public:
@@ -131,6 +121,16 @@ class Scratch {
   std::unique_ptr<float[]> own_;
   float* first_ = nullptr;
 };
+
+/// The same with b transposed once before: every block would do that for itself, more slowly.
+void by_rows_of_transposed(const Product& p) {
+  const Scratch scratch(p.n * p.k);
+  transpose(p.b, p.n, p.k, scratch.first());
+  Product plain = p;
+  plain.transpose_b = false;
+  plain.b = {scratch.first(), p.n};
+  by_rows(plain);
+}
 
 /// At most 16 blocks of the inner sum; their results are added in order (for a weight gradient c is
 /// small, and k is the number of vertices).

@@ -264,12 +264,10 @@ class MiniBatch final : public Strategy {
     std::optional<RowExchange> learned;
     if (batches_->learned_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
     std::vector<EdgeStructure> edges;
-    if (share)
-      ;  // which has them
-    else if (largest_)
-      edges = largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features);
-    else
-      edges = edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
+    if (!share)  // which has its own
+      edges = largest_
+                  ? largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features)
+                  : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
     HostWork work =
         drawing_work(drawn, by_relation(problem_.model),
                      (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 1 : 0));

@@ -89,10 +89,10 @@ std::string verdict(const Calibration& c) {
   std::sort(off.rbegin(), off.rend());
   std::string names;
   for (const auto& [error, key] : off)
-    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", key, human_percent(error, 0));
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", key, human_percent(error, 1));
   std::string text = c.other_work.disturbs()
                          ? "other programs were at work, so all times are too long; "
-                         : "the machine was idle; ";
+                         : "other programs hardly ran; ";
   text += fmt::format("{} of {} tables are within 10 % at points that were left out",
                       c.tables.size() - off.size(), c.tables.size());
   if (!off.empty())

@@ -62,7 +62,7 @@ void derive_profile(Calibration& calibration, double between_seconds);
 /// Adds the work of other programs meanwhile; the last step.
 void add_other_work(Calibration& calibration, const OtherWork& work);
 
-/// What these prices are good for, in a sentence or two: whether others were at work meanwhile, and
+/// What these prices are good for, in a sentence or two: whether other programs were at work meanwhile, and
 /// the operations whose tables miss points that were left out by more than a tenth.
 std::string verdict(const Calibration& calibration);
 

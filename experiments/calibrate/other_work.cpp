@@ -179,17 +179,28 @@ OtherWork look_for_a_second() {
   return watch.seen();
 }
 
+namespace {
+
+std::string busy_now(const OtherWork& work) {
+  return work.cores
+             ? fmt::format("other programs keep {:.1f} of {} cores busy", *work.cores,
+                           work.of_cores)
+             : fmt::format("other programs are at work: load average {:.1f}", work.load_before);
+}
+
+}  // namespace
+
 void wait_for_quiet(int looks, const std::function<OtherWork()>& look) {
   OtherWork seen;
   for (int i = 0; i < looks; ++i) {
     seen = look();
     if (!seen.disturbs()) return;
-    if (i == 0) tell("{}; waiting up to {} s for them to end\n", seen.words("it was to be"), looks);
+    if (i == 0) tell("{}; waiting up to {} s for them to end\n", busy_now(seen), looks);
   }
   throw Error(
       fmt::format("{}; times would be too long. Stop the other programs, or add --busy-ok "
                   "to measure all the same",
-                  seen.words("it was to be")));
+                  busy_now(seen)));
 }
 
 }  // namespace orrery::calibrate

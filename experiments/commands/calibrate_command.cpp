@@ -188,7 +188,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
                     "Print one JSON object as the last line of standard output");
   command->footer(
       "Leave the machine idle meanwhile: it waits a minute for others to end, measures once more\n"
-      "if they were at work, and then gives up. Examples: orrery calibrate\n"
+      "if they were at work, and then gives up without writing. Examples: orrery calibrate\n"
       "                                             orrery calibrate --kernels cuda");
   command->callback([options, &exit_code] {
     run(*options);

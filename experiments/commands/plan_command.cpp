@@ -369,7 +369,7 @@ std::string host_memory_text(const Json& spaces) {
         fmt::format("largest rank holds {} of {}", human_bytes(memory["peak_bytes"].get<double>()),
                     name == "host"          ? "host memory"
                     : name == "pinned_host" ? "pinned host memory"
-                                            : "the host memory that a server's ranks share");
+                                            : "host memory that its server's ranks read");
     if (!memory["room_bytes"].is_null())
       text += fmt::format(": {} {}", is_too_small(memory) ? "does NOT fit into" : "fits into",
                           human_bytes(memory["room_bytes"].get<double>()));

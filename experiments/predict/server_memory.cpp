@@ -35,7 +35,7 @@ std::string server_memory_line(const ServerMemory& memory) {
   std::string kinds;
   for (const auto& [bytes, name] : {std::pair{memory.host, "host"},
                                     {memory.pinned_host, "pinned host"},
-                                    {memory.server_host, "shared with the server's ranks"}})
+                                    {memory.server_host, "read by the server's ranks"}})
     if (bytes > 0)
       kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ",
                            human_bytes(static_cast<double>(bytes)), name);

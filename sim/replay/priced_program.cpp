@@ -60,7 +60,7 @@ class Pricer {
   }
   void add(const SubmitStep& s) {
     if (const auto* expose = std::get_if<Expose>(&s.op))
-      spaces_[expose->store.id] = expose->rows.space;
+      space_of(expose->store) = expose->rows.space;
     if (const auto* pull = std::get_if<Pull>(&s.op))
       return item(s.lane, access(s.lane, s.op, *pull, pull->y, 0));
     if (const auto* push = std::get_if<Push>(&s.op))
@@ -171,7 +171,7 @@ class Pricer {
     a.kind = kind(kind_of(op));
     a.group = group_number(lane, o.store.group);
     a.adds = adds;
-    a.mapped = spaces_[o.store.id] == Space::server_host ? 1 : 0;
+    a.mapped = space_of(o.store) == Space::server_host ? 1 : 0;
     a.row_bytes = static_cast<double>(values.cols() * orrery::bytes_of(values.dtype));
     a.flops = flops_of(op);
     a.bytes = bytes_of(op);
@@ -188,6 +188,12 @@ class Pricer {
         accesses_.of({a.kind, a.group, a.rows, a.seconds, a.mapped, a.row_bytes, a.flops, a.bytes},
                      [&] { schedule_->accesses.push_back(a); });
     return {LaneItem::Type::access, lane, phase_, number, submitted(true)};
+  }
+
+  Space& space_of(const Store& store) {
+    for (auto& [known, space] : spaces_)
+      if (known == store) return space;
+    return spaces_.emplace_back(store, Space::host).second;
   }
 
   std::uint32_t group_number(Lane lane, const Group& group) {
@@ -279,7 +285,7 @@ class Pricer {
   Numbers<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t,
                      double, double, double>>
       accesses_;
-  std::map<std::uint16_t, Space> spaces_;  ///< of the rows in each store, the last time it opened
+  std::vector<std::pair<Store, Space>> spaces_;  ///< of the rows in each store when it last opened
 };
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

@@ -142,7 +142,8 @@ bool RankMemory::intact(const Block& block) const {
   const auto kept = [&](std::int64_t first, std::int64_t count) {
     std::vector<unsigned char> bytes(static_cast<std::size_t>(count));
     try {
-      storage_.read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
+      storage(block.space)
+          .read(block.space, bytes.data(), static_cast<const char*>(block.raw) + first, count);
     } catch (const Error&) {
       return true;  // of a device that has failed; this is reported elsewhere
     }

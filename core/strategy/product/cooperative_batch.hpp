@@ -34,8 +34,9 @@ CooperativeShare cooperative_share(const SampledBatches& batches, const ModelCon
                                    int rank, int epoch, int step,
                                    const std::shared_ptr<const EdgeFeatures>& features = nullptr);
 
-/// Bounds for the share of any batch, by the place of a rank on its server; counted only. Each number
-/// is at its bound by itself, so what ranks send and receive does not agree.
+/// Bounds for the share of any batch, by the place of a rank on its server; counted only. Each sum is
+/// at its bound by itself, so what ranks send and receive does not agree. A sum of rows is handed out
+/// to the ranks in order, so the number of one rank is no bound.
 ///
 /// Requires  cooperative batches
 /// Cost      a pass over the vertices of the graph

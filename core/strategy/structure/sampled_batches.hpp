@@ -250,7 +250,7 @@ class SampledBatches {
   /// Cost      a pass over the vertices of the graph
   std::vector<Bounds> share_bounds() const;
   /// A batch of the sizes of bounds(), counted only; all of its features are pulled. Pairs of links are
-  /// as many as a step may have, and all have the same two ends.
+  /// as many as a step may have, and all ends are the first vertex.
   SampledBatch largest() const;
   /// The features of a batch with so many vertices, counted only: all are pulled.
   WantedRows counted_rows(std::int64_t vertices) const;

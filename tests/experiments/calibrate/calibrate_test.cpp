@@ -47,9 +47,10 @@ TEST(Verdict, NamesWhatIsUncertainAndWhetherOthersWereAtWork) {
   c.tables["gemm"].table.fit_error = 0.02;
   c.tables["spmm"].table.fit_error = 0.14;
   c.tables["adam"].table.fit_error = 0.31;
-  EXPECT_EQ(verdict(c),
-            "the machine was idle; 1 of 3 tables are within 10 % at points that were left out. "
-            "Simulations are less certain where these take long: adam 31 %, spmm 14 %");
+  EXPECT_EQ(
+      verdict(c),
+      "other programs hardly ran; 1 of 3 tables are within 10 % at points that were left out. "
+      "Simulations are less certain where these take long: adam 31.0 %, spmm 14.0 %");
   c.tables.erase("spmm");
   c.tables.erase("adam");
   c.other_work.cores = 1;

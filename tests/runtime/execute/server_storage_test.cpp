@@ -2,6 +2,8 @@
 #include "core/runtime/execute/server_storage.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <vector>
@@ -64,6 +66,34 @@ TEST(ServerStorage, AnotherFileUnderTheSameNumberIsNotTaken) {
     EXPECT_FALSE(MappedRows::open(wrong));
   }
   EXPECT_TRUE(MappedRows::open(place));
+}
+
+TEST(ServerStorage, APipeUnderThatNumberIsNotWaitedFor) {
+  ServerStorage storage;
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  SharedPlace wrong = storage.place_of(storage.take(Space::server_host, 100));
+  wrong.file = ends[0];
+  EXPECT_FALSE(MappedRows::open(wrong));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+/// Larger files than the limit would kill the process; the size of mapped ones cannot change.
+TEST(ServerStorage, SizesOfFilesAreLimitedAndFixed) {
+  ServerStorage storage;
+  const SharedPlace place = storage.place_of(storage.take(Space::server_host, 100));
+  EXPECT_NE(::ftruncate(static_cast<int>(place.file), 0), 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  auto* block = static_cast<char*>(storage.take(Space::server_host, 100'000));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  block[99'999] = 1;
+  EXPECT_EQ(storage.place_of(block).process, -1) << "on the heap";
+  storage.give(Space::server_host, block);
 }
 
 TEST(ServerStorage, MemoryOfTheHeapIsNowhere) {
