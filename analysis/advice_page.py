@@ -114,19 +114,34 @@ def answer_section(answer, folded):
                         folded=folded)
 
 
+def change(answer):
+    """Whether the plan that leads as it is leads here too, what it takes here, and what was left out."""
+    leads, as_is = answer["best"][0], answer["plan_as_is"]
+    if answer["same_plan"] is None:
+        words = "-"
+    elif answer["same_plan"]:
+        words = "the same"
+    elif not as_is:
+        words = "another; that one is not possible"
+    else:
+        more = units.signed_percent(as_is["epoch_seconds"] / leads["epoch_seconds"] - 1, 0)
+        words = f"{'cannot tell: ' if as_is['cannot_tell'] else ''}another; that one takes {more}"
+    return f"{words}; {answer['not_tried']} plans were not tried" if answer["not_tried"] else words
+
+
 def what_if(answers):
     """How the fastest plan changes with each question."""
-    best = [(question(a), a["best"][0]) for a in answers if a["best"] and not a["best"][0]["difference"]]
-    if len(best) < 2:
+    told = [a for a in answers if a["best"] and not a["best"][0]["difference"]]
+    if len(told) < 2:
         return None
+    best = [(question(a), a["best"][0]) for a in told]
     first = best[0][1]
     rows = [[name, short(plan["plan"]), with_interval(plan),
-             units.signed_percent(plan["epoch_seconds"] / first["epoch_seconds"] - 1, 0),
-             "the same" if plan["plan"] == first["plan"] or plan["plan"] in first["alike"]
-             or first["plan"] in plan["alike"] else "another"] for name, plan in best]
+             units.signed_percent(plan["epoch_seconds"] / first["epoch_seconds"] - 1, 0), change(answer)]
+            for (name, plan), answer in zip(best, told)]
     return page.section("What if", times("The fastest plan of each question", best), page.table(
         "What would change the order", ["what if", "fastest plan", "epoch", "than as it is", "plan"], rows,
-        words={1}))
+        words={1, 4}))
 
 
 def content(advice):

@@ -342,8 +342,10 @@ void require_sound_full_graph(const Settings& file) {
 
 std::optional<std::string> inexactness_of_full_graph(const StrategyConfig& config) {
   if (config.boundary_sampling < 1)
-    return fmt::format("boundary_sampling {}: right in the mean", config.boundary_sampling);
-  if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
+    return fmt::format("boundary_sampling {}: rows of other ranks are drawn, right in the mean",
+                       config.boundary_sampling);
+  if (config.staleness > 0)
+    return fmt::format("staleness {}: rows of other ranks are older", config.staleness);
   return std::nullopt;
 }
 

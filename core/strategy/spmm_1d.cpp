@@ -191,7 +191,8 @@ std::optional<std::string> inexactness_of_spmm_1d(const StrategyConfig& config) 
   if (config.skip_below > 0)
     return fmt::format("staleness at most {}, skipping changes below {}", config.staleness,
                        config.skip_below);
-  if (config.staleness > 0) return fmt::format("staleness {}", config.staleness);
+  if (config.staleness > 0)
+    return fmt::format("staleness {}: rows of other ranks are older", config.staleness);
   return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 #include "experiments/advise/advise.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -62,15 +64,22 @@ class Cuts {
 
 std::optional<std::string> difference_of(const StrategyConfig& strategy) {
   if (const auto why = inexactness(strategy)) return why;
-  switch (learns_from(strategy)) {
-    case LearnsFrom::data:
-      return std::nullopt;
-    case LearnsFrom::settings:
-      return "what is learned depends on the settings of the strategy";
-    case LearnsFrom::cut:
-      break;
-  }
-  return "what is learned depends on the cut";
+  const LearnsFrom from = learns_from(strategy);
+  if (from == LearnsFrom::data) return std::nullopt;
+  if (strategy.type == "model_averaging")
+    return strategy.averaging == Averaging::gradient
+               ? "each part learns from what it holds; gradients are averaged in each step"
+           : strategy.interval == 1
+               ? "each part learns from what it holds; models are averaged in each epoch"
+               : fmt::format(
+                     "each part learns from what it holds; models are averaged in every "
+                     "{} epochs",
+                     strategy.interval);
+  if (strategy.type == "shared_preloading")
+    return fmt::format("{} co-batches: an epoch has a step for each", strategy.batches);
+  if (strategy.type == "mini_batch") return "an epoch has a step for each batch";
+  return from == LearnsFrom::settings ? "what is learned depends on the settings of the strategy"
+                                      : "what is learned depends on the cut";
 }
 
 /// Positions in a sorted list of plans: the first of each group that is listed as one, at most
@@ -165,8 +174,12 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
 /// A search under way.
 class Search {
  public:
-  Search(DatasetCache& datasets, Simulator& simulator, std::size_t best)
-      : datasets_(datasets), simulator_(simulator), exact_(best), others_(best) {}
+  Search(DatasetCache& datasets, Simulator& simulator, const SearchLimits& limits)
+      : datasets_(datasets),
+        simulator_(simulator),
+        keep_(limits.keep),
+        exact_(limits.best),
+        others_(limits.best) {}
 
   /// What is known of every plan before anything of it is cut or recorded: those with the same
   /// operations on all vertices share it.
@@ -187,8 +200,8 @@ class Search {
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto place = [&](std::size_t i) {
       const bool by_default = space.plans[i].differing <= 1;
-      return std::tuple(!by_default, !by_default && known_[i].differs,
-                        by_default ? 0 : known_[i].least_seconds);
+      return std::tuple(!is_kept(space.plans[i].label), !by_default,
+                        !by_default && known_[i].differs, by_default ? 0 : known_[i].least_seconds);
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
@@ -197,7 +210,7 @@ class Search {
 
   void examine(const SearchSpace& space, std::size_t i, Advice& advice) {
     Leaders& leaders = known_[i].differs ? others_ : exact_;
-    if (known_[i].least_seconds > leaders.beaten_by()) {
+    if (known_[i].least_seconds > leaders.beaten_by() && !is_kept(space.plans[i].label)) {
       ++advice.ruled_out_by_counts;
       return;
     }
@@ -231,6 +244,8 @@ class Search {
     bool differs = false;  ///< it learns something else
   };
 
+  bool is_kept(const std::string& label) const { return keep_ && keep_(label); }
+
   Known known_of(const SearchSpace& space, const PlanSketch& sketch) {
     const auto loaded = space.load(sketch);
     const Plan* plan = std::get_if<Plan>(&loaded);
@@ -249,22 +264,32 @@ class Search {
         prepare(plan.experiment, data, cuts_.of(plan.experiment, data));
     const PricedRun run = price_run(prepared);
     Leaders& leaders = difference_of(prepared.experiment.strategy) ? others_ : exact_;
-    if (least_epoch_seconds(run) > leaders.beaten_by()) {
+    const bool kept = is_kept(plan.label);
+    if (least_epoch_seconds(run) > leaders.beaten_by() && !kept) {
       ++advice.ruled_out;
       return;
     }
     RatedPlan made = rated(std::move(plan), prepared,
                            replay(run, prepared.body(), prepared.experiment, simulator_));
     ++advice.replayed;
+    if (kept && (!advice.kept || made.epoch_seconds < advice.kept->epoch_seconds))
+      advice.kept = made;
+    if (!made.difference && !made.busiest_link.empty() &&
+        made.epoch_seconds < fastest_over_links_) {
+      fastest_over_links_ = made.epoch_seconds;
+      advice.busiest_link = made.busiest_link;
+    }
     leaders.add(std::move(made));
   }
 
   DatasetCache& datasets_;
   Simulator& simulator_;
+  std::function<bool(const std::string&)> keep_;
   Cuts cuts_;
   CountBounds bounds_;
   std::vector<Known> known_;  ///< of each plan
   Leaders exact_, others_;
+  double fastest_over_links_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
@@ -275,7 +300,7 @@ Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
   advice.plans = space.plans.size() + space.impossible.size();
   advice.impossible = std::move(space.impossible);
   simulator.start();
-  Search search(datasets, simulator, limits.best);
+  Search search(datasets, simulator, limits);
   const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds);
   datasets.load(space.base);  // no closed form: plans share it
   const auto begin = Clock::now();

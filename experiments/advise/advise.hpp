@@ -45,11 +45,17 @@ struct Advice {
   std::size_t not_tried = 0;            ///< when the time was over
   std::vector<ImpossiblePlan> impossible, too_large;  ///< with reasons
   double bounding_seconds = 0;                        ///< that closed forms of all plans took
+  std::optional<RatedPlan> kept;                      ///< the fastest of SearchLimits::keep
+  /// The busiest link of the fastest plan that uses links and learns the same as whole-graph
+  /// training; empty: none was replayed.
+  std::string busiest_link;
 };
 
 struct SearchLimits {
   std::size_t best = 3;  ///< plans to report of each kind, without those that are alike
   double seconds = 120;  ///< no plan is begun after this time
+  /// Whether a plan with this label is replayed first, whatever else is found; none: no plan is.
+  std::function<bool(const std::string& label)> keep{};
 };
 
 /// Looks for the fastest plans of a space. The answer is that of replaying all plans, unless the

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
@@ -31,6 +32,7 @@ constexpr std::size_t kShownReasons = 6;
 /// The questions that are always asked: about a link, about more memory, about the ranks.
 constexpr int kUsualQuestions = 3;
 constexpr std::int64_t kMoreBytes = std::int64_t{16} << 30;
+constexpr std::string_view kMemory = "cluster.device_bytes";
 
 struct AdviseOptions {
   std::string file, out;
@@ -56,14 +58,17 @@ std::string short_label(const std::string& label) {
   return text;
 }
 
+/// Whether the difference of two plans is within the error of prices; never where that is not known.
+bool cannot_tell(const RatedPlan& plan, const RatedPlan& best) {
+  return plan.errors && !can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors);
+}
+
 /// "+12 %", or that the difference is within the error of simulations.
 std::string slower(const RatedPlan& plan, const RatedPlan& best) {
   if (&plan == &best) return "";
   const std::string more =
       fmt::format("+{:.0f} %", 100 * (plan.epoch_seconds / best.epoch_seconds - 1));
-  if (!plan.errors || can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors))
-    return more;
-  return "cannot tell: " + more;
+  return cannot_tell(plan, best) ? "cannot tell: " + more : more;
 }
 
 std::string dollars(double usd) {
@@ -137,10 +142,25 @@ void print_reasons(const std::string& title, const std::vector<ImpossiblePlan>& 
 struct Question {
   std::string setting{};  ///< "KEY=VALUE"; empty: the file as it is
   std::string words{};    ///< of a question that was not asked for: "ib-qdr twice as fast"
+  /// What is searched instead of the setting, which the file keeps.
+  std::optional<Axis> searched{};
   std::string name() const {
     return setting.empty() ? "as it is" : words.empty() ? setting : words;
   }
+  std::string key() const { return setting.substr(0, setting.find('=')); }
 };
+
+/// The settings of a plan's label, in any order, without the one that a question is about.
+std::set<std::string> settings_without(const std::string& label, const std::string& key) {
+  std::set<std::string> settings;
+  for (std::size_t begin = 0; begin < label.size();) {
+    const std::size_t end = std::min(label.find(", ", begin), label.size());
+    const std::string setting = label.substr(begin, end - begin);
+    if (key.empty() || !setting.starts_with(key + "=")) settings.insert(setting);
+    begin = end + 2;
+  }
+  return settings;
+}
 
 /// The answer for a variation of the file.
 struct Variation {
@@ -151,14 +171,34 @@ struct Variation {
   const RatedPlan* best() const { return advice.exact.empty() ? nullptr : &advice.exact.front(); }
 };
 
-/// Whether another plan leads than as it is, and can be told from that one.
-std::string change(const RatedPlan& best, const RatedPlan& as_is) {
-  if (best.plan.label == as_is.plan.label) return "the same plan";
-  for (const std::string& alike : as_is.alike)
-    if (best.plan.label == alike) return "the same plan";
-  for (const std::string& alike : best.alike)
-    if (as_is.plan.label == alike) return "the same plan";
-  return "another plan";
+/// Whether the plan that leads is that of the file as it is, apart from what the question is about.
+bool is_same(const Variation& variation, const RatedPlan& as_is) {
+  const RatedPlan& best = *variation.best();
+  const auto settings = [&](const std::string& label) {
+    return settings_without(label, variation.question.key());
+  };
+  const auto leads = settings(best.plan.label), led = settings(as_is.plan.label);
+  const auto is_among = [&](const auto& plan, const std::vector<std::string>& alike) {
+    return std::any_of(alike.begin(), alike.end(),
+                       [&](const std::string& label) { return settings(label) == plan; });
+  };
+  return leads == led || is_among(leads, as_is.alike) || is_among(led, best.alike);
+}
+
+/// Whether another plan leads than as it is, what that one takes here, and whether the two can be
+/// told apart.
+std::string change(const Variation& variation, const RatedPlan& as_is) {
+  const RatedPlan& best = *variation.best();
+  const auto& kept = variation.advice.kept;
+  std::string words = "the same plan";
+  if (!is_same(variation, as_is))
+    words = !kept ? "another plan: that one is not possible"
+                  : fmt::format("{} plan: that one takes {:+.0f} %",
+                                cannot_tell(*kept, best) ? "cannot tell: another" : "another",
+                                100 * (kept->epoch_seconds / best.epoch_seconds - 1));
+  if (variation.advice.not_tried > 0)
+    words += fmt::format("; {} plans were not tried", variation.advice.not_tried);
+  return words;
 }
 
 void print_variations(const std::vector<Variation>& variations) {
@@ -175,7 +215,7 @@ void print_variations(const std::vector<Variation>& variations) {
            best == as_is
                ? ""
                : fmt::format("{:+.0f} %", 100 * (best->epoch_seconds / as_is->epoch_seconds - 1)),
-           best == as_is ? "" : change(*best, *as_is)});
+           best == as_is ? "" : change(variation, *as_is)});
     else
       failures +=
           wrapped(fmt::format("{}: {}", name,
@@ -231,9 +271,7 @@ Json to_json(const RatedPlan& plan, const RatedPlan& best) {
           {"epoch_seconds", plan.epoch_seconds},
           {"interval", interval_json(plan.epoch_seconds, plan.errors)},
           {"cannot_tell",
-           &plan == &best || !plan.errors
-               ? Json(nullptr)
-               : Json(!can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors))},
+           &plan == &best || !plan.errors ? Json(nullptr) : Json(cannot_tell(plan, best))},
           {"limited_by", plan.limited_by},
           {"peak_bytes", plan.peak_bytes},
           {"device_bytes", room ? Json(*room) : Json(nullptr)},
@@ -243,8 +281,11 @@ Json to_json(const RatedPlan& plan, const RatedPlan& best) {
           {"alike", plan.alike}};
 }
 
-Json to_json(const Variation& variation) {
+/// `as_is`: the fastest plan of the file as it is; null: there is none.
+Json to_json(const Variation& variation, const RatedPlan* as_is) {
   const Advice& advice = variation.advice;
+  const RatedPlan* leads = variation.best();
+  const bool compared = leads != nullptr && as_is != nullptr && leads != as_is;
   Json best = Json::array(), refused = Json::array();
   for (const auto* plans : {&advice.exact, &advice.others})
     for (const RatedPlan& plan : *plans) best.push_back(to_json(plan, plans->front()));
@@ -259,6 +300,8 @@ Json to_json(const Variation& variation) {
   return {{"setting", or_null(variation.question.setting)},
           {"what_if", or_null(variation.question.words)},
           {"failed", variation.failed.empty() ? Json(nullptr) : Json(variation.failed)},
+          {"same_plan", compared ? Json(is_same(variation, *as_is)) : Json(nullptr)},
+          {"plan_as_is", compared && advice.kept ? to_json(*advice.kept, *leads) : Json(nullptr)},
           {"plans", advice.plans},
           {"bounding_seconds", advice.bounding_seconds},
           {"ruled_out_by_counts", advice.ruled_out_by_counts},
@@ -283,11 +326,13 @@ void keep_found(Json& file, const fs::path& folder) {
   keep("cluster", "file");
   keep("partition", "file");
   keep("simulation", "profile");
+  keep("train", "weights");
 }
 
 Json to_json(const Experiment& base, const std::vector<Variation>& variations) {
   Json answers = Json::array();
-  for (const Variation& variation : variations) answers.push_back(to_json(variation));
+  const RatedPlan* as_is = variations.front().best();
+  for (const Variation& variation : variations) answers.push_back(to_json(variation, as_is));
   return {{"schema_version", kSchemaVersion},
           {"name", base.name},
           {"cluster", base.cluster->name},
@@ -353,7 +398,7 @@ void require_possible(const AdviseOptions& options, const std::vector<Axis>& sea
   // By key; nothing where a value is possible.
   std::map<std::string, std::optional<ConfigError>> refused;
   for (const Question& question : asked) {
-    const std::string key = question.setting.substr(0, question.setting.find('='));
+    const std::string key = question.key();
     std::vector<std::string> overrides = options.overrides;
     overrides.push_back(question.setting);
     try {
@@ -370,13 +415,11 @@ void require_possible(const AdviseOptions& options, const std::vector<Axis>& sea
     }
 }
 
-/// What may change the order: the busiest link of the best plan, memory, ranks.
+/// What may change the order: the busiest link of the best plan that uses links, memory, ranks.
 std::vector<Question> usual_questions(const Experiment& base, const Advice& answer,
                                       const std::vector<Axis>& searched) {
   std::vector<Question> questions;
-  const RatedPlan* best = answer.exact.empty() ? nullptr : &answer.exact.front();
-  if (best != nullptr && !best->busiest_link.empty()) {
-    const std::string& type = best->busiest_link;
+  if (const std::string& type = answer.busiest_link; !type.empty()) {
     const Json cluster = base.base.value("cluster", Json::object());
     const double now = cluster.value("link_factors", Json::object()).value(type, 1.0);
     questions.push_back(
@@ -384,14 +427,14 @@ std::vector<Question> usual_questions(const Experiment& base, const Advice& answ
   }
   if (base.device_bytes)
     questions.push_back(
-        {fmt::format("cluster.device_bytes={}", *base.device_bytes + kMoreBytes),
+        {fmt::format("{}={}", kMemory, *base.device_bytes + kMoreBytes),
          fmt::format("{} more memory a device", human_bytes(static_cast<double>(kMoreBytes)))});
   const bool ranks_are_searched =
       std::any_of(searched.begin(), searched.end(),
                   [](const Axis& axis) { return axis.key.starts_with("cluster."); });
   if (const auto half = half_of_the_ranks(base); half && !ranks_are_searched)
-    questions.push_back(
-        {fmt::format("{}={}", half->key, half->values.back().dump()), "half of the ranks"});
+    questions.push_back({fmt::format("{}={}", half->key, half->values.back().dump()),
+                         "half of the ranks", Axis{half->key, {half->values.back()}}});
   return questions;
 }
 
@@ -415,13 +458,23 @@ class Adviser {
   void ask(const Question& question, double seconds, std::size_t best) {
     std::vector<std::string> overrides = options_.overrides;
     const std::string& setting = question.setting;
-    if (!setting.empty()) overrides.push_back(setting);
+    std::vector<Axis> searched = searched_;
+    if (question.searched)
+      searched.push_back(*question.searched);
+    else if (!setting.empty())
+      overrides.push_back(setting);
     Variation variation{question, {}};
+    SearchLimits limits{best, seconds};
+    if (const RatedPlan* as_is = variations_.empty() ? nullptr : variations_.front().best())
+      limits.keep = [plan = settings_without(as_is->plan.label, question.key()),
+                     key = question.key()](const std::string& label) {
+        return settings_without(label, key) == plan;
+      };
     try {
-      SearchSpace space = search_space(options_.file, overrides, searched_);
+      SearchSpace space = search_space(options_.file, overrides, searched);
       const std::size_t all = space.plans.size();
       if (setting.empty()) base_ = space.base;
-      variation.advice = advise(std::move(space), datasets_, simulator_, {best, seconds},
+      variation.advice = advise(std::move(space), datasets_, simulator_, limits,
                                 [&](std::size_t n) { tell_progress(question, n, all); });
     } catch (const SimulatorFailed&) {
       throw;
@@ -429,6 +482,18 @@ class Adviser {
       if (setting.empty()) throw;  // the file itself
       variation.failed = error.what();
     }
+    variations_.push_back(std::move(variation));
+  }
+
+  /// Answers a question that changes nothing for the plans of the first answer, all of which were
+  /// tried, without searching again.
+  void ask_nothing(const Question& question) {
+    Variation variation{question, {}};
+    variation.advice.plans = answer().plans;
+    variation.advice.impossible = answer().impossible;
+    if (!answer().exact.empty())
+      variation.advice.exact = {answer().exact.front()},
+      variation.advice.kept = answer().exact.front();
     variations_.push_back(std::move(variation));
   }
 
@@ -488,8 +553,14 @@ void run_advise(const AdviseOptions& options) {
   for (const Question& question : asked)
     adviser.ask(question, options.limits.seconds * of_others, options.limits.best);
   if (options.what_if)
-    for (const Question& question : usual_questions(adviser.base(), adviser.answer(), axes))
-      adviser.ask(question, options.limits.seconds * of_others, 1);
+    for (const Question& question : usual_questions(adviser.base(), adviser.answer(), axes)) {
+      const bool all_have_room =
+          adviser.answer().too_large.empty() && adviser.answer().not_tried == 0;
+      if (question.key() == kMemory && all_have_room)
+        adviser.ask_nothing(question);
+      else
+        adviser.ask(question, options.limits.seconds * of_others, 1);
+    }
   if (!options.json) print(adviser.base(), adviser.variations());
   const Json told = to_json(adviser.base(), adviser.variations());
   if (!options.out.empty()) write_files(options, adviser.answer(), told);

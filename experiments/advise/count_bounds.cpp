@@ -17,13 +17,13 @@ bool computes_all(const StrategyConfig& strategy) {
   return !inexactness(strategy) && learns_from(strategy) == LearnsFrom::data;
 }
 
-/// The same training by one rank that has the whole graph.
-Experiment on_one_rank(const Experiment& plan) {
+/// The file of the same training by one rank that has the whole graph.
+Json file_of_one_rank(const Experiment& plan) {
   Json file = plan.base;
   file["strategy"] = {{"type", "full_graph"}};
   file["backend"] = "threads";
   for (const char* key : {"cluster", "partition", "simulation"}) file.erase(key);
-  return parse_experiments(file.dump(), plan.name, {}).front();
+  return file;
 }
 
 /// The ranks together do at least as much of these, however the vertices are divided.
@@ -93,12 +93,10 @@ double least_broadcast_seconds(const Experiment& plan, const std::vector<Op>& op
 }  // namespace
 
 const std::vector<Op>& CountBounds::operations_of(const Experiment& plan, const ProblemData& data) {
-  const Experiment alone = on_one_rank(plan);
-  Json key = alone.resolved;
-  for (const char* setting : {"name", "label"}) key.erase(setting);
-  const auto [place, is_new] = operations_.try_emplace(key.dump());
+  const std::string file = file_of_one_rank(plan).dump();
+  const auto [place, is_new] = operations_.try_emplace(file);
   if (!is_new) return place->second;
-  const PreparedExperiment prepared = prepare(alone, data);
+  const PreparedExperiment prepared = prepare(parse_experiments(file, plan.name, {}).front(), data);
   const TrainingBody body = prepared.body();
   const int epochs = std::min(plan.simulation.epochs, body.epochs());
   const Programs programs = record_checked_shared(body, epochs, {});
@@ -111,10 +109,18 @@ const std::vector<Op>& CountBounds::operations_of(const Experiment& plan, const 
   return place->second;
 }
 
+const sim::DeviceProfile& CountBounds::profile_of_devices(const Experiment& plan) {
+  const Json& file = plan.resolved;
+  const std::string key = Json{file["cluster"], file["simulation"]}.dump();
+  const auto known = profiles_.find(key);
+  return known != profiles_.end() ? known->second
+                                  : profiles_.emplace(key, profile_of(plan)).first->second;
+}
+
 double CountBounds::least_epoch_seconds(const Experiment& plan, const ProblemData& data) {
   if (!computes_all(plan.strategy)) return 0;
   const std::vector<Op>& operations = operations_of(plan, data);
-  const sim::DeviceProfile profile = profile_of(plan);
+  const sim::DeviceProfile& profile = profile_of_devices(plan);
   const sim::Division division =
       info_of(plan.strategy).splits_columns ? sim::Division::any : sim::Division::by_rows;
   double seconds = 0;

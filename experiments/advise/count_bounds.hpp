@@ -8,6 +8,7 @@
 #include "core/ops/ops.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "sim/price/profile.hpp"
 
 namespace orrery {
 
@@ -29,8 +30,10 @@ class CountBounds {
  private:
   /// The products on one rank, of an epoch in which they are fewest.
   const std::vector<Op>& operations_of(const Experiment& plan, const ProblemData& data);
+  const sim::DeviceProfile& profile_of_devices(const Experiment& plan);
 
-  std::map<std::string, std::vector<Op>> operations_;
+  std::map<std::string, std::vector<Op>> operations_;  ///< by the file of one rank
+  std::map<std::string, sim::DeviceProfile> profiles_;
 };
 
 }  // namespace orrery

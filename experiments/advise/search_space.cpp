@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/strategy/config/strategy_info.hpp"
+#include "experiments/config/load_problem.hpp"
 #include "experiments/config/place_ranks.hpp"
 
 namespace orrery {
@@ -22,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostPlans = 20000;
 /// Neighbours that are drawn in a layer where nobody says how many.
 constexpr int kUsualFanout = 10;
+/// Epochs between two averages of models.
+constexpr int kUsualInterval = 10;
 constexpr std::string_view kStrategies = "strategy.type";
 
 bool is_searchable(std::string_view key) {
@@ -99,6 +102,16 @@ std::vector<Json> depths(int layers) {
   return values;
 }
 
+/// Half of the ranks, half of these and so on, down to two; one where a strategy is to have it.
+std::optional<Axis> fewer_ranks(const Experiment& experiment, bool down_to_one) {
+  auto axis = half_of_the_ranks(experiment);
+  if (!axis) return axis;
+  int now = axis->values.back();
+  while (now % 2 == 0) axis->values.emplace_back(now /= 2);
+  if (now == 1 && !down_to_one) axis->values.pop_back();
+  return axis;
+}
+
 /// The values that a strategy is tried with by default.
 std::vector<Axis> default_axes(const std::string& type, const Experiment& experiment) {
   std::vector<Json> cuts{nullptr, "metis"};
@@ -108,7 +121,7 @@ std::vector<Axis> default_axes(const std::string& type, const Experiment& experi
   std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first", "transform_first"}},
                          {"partition.method", std::move(cuts)},
                          {"train.bucket_bytes", {nullptr, "25 MB"}}};
-  if (auto ranks = half_of_the_ranks(experiment)) axes.push_back(std::move(*ranks));
+  if (auto ranks = fewer_ranks(experiment, type == "full_graph")) axes.push_back(std::move(*ranks));
   if (type == "full_graph") {
     axes.push_back({"strategy.boundary_sampling", {nullptr, 0.1}});
     axes.push_back({"strategy.staleness", {nullptr, 1}});
@@ -118,9 +131,11 @@ std::vector<Axis> default_axes(const std::string& type, const Experiment& experi
   if (type == "shared_preloading") {
     axes.push_back({"strategy.depth", depths(experiment.model.layers)});
     axes.push_back({"strategy.batches", {nullptr, 2, 4}});
-    axes.push_back({"strategy.sampling", {nullptr, {{"hops", 1}, {"fanout", 15}}}});
+    if (experiment.placement().servers() > 1)  // one server holds all vertices
+      axes.push_back({"strategy.sampling", {nullptr, {{"hops", 1}, {"fanout", 15}}}});
   }
-  if (type == "model_averaging") axes.push_back({"strategy.interval", {nullptr, 10}});
+  if (type == "model_averaging" && experiment.train.epochs >= kUsualInterval)
+    axes.push_back({"strategy.interval", {nullptr, kUsualInterval}});
   if (type == "mini_batch") {
     if (experiment.strategy.type != "mini_batch")
       axes.push_back({"strategy.fanouts",
@@ -185,10 +200,18 @@ std::vector<Axis> axes_of(const std::string& type, const ChangedFile& file,
 std::optional<std::string> why_impossible(const ChangedFile& file, const std::vector<Axis>& axes) {
   const auto loaded = file.try_load();
   const auto* error = std::get_if<ConfigError>(&loaded);
+  // Another value mends it if the file is read then, or if something else is wrong with it.
+  const auto mends = [&](const Axis& axis, const Json& value) {
+    if (value.is_null()) return false;
+    ChangedFile tried = file;
+    tried.set(axis.key, value);
+    const auto read = tried.try_load();
+    const auto* left = std::get_if<ConfigError>(&read);
+    return left == nullptr || left->path != error->path;
+  };
   const auto may_mend = [&](const Axis& axis) {
     return std::any_of(axis.values.begin(), axis.values.end(),
-                       [](const Json& value) { return !value.is_null(); }) &&
-           (error->path.starts_with(axis.key) || axis.key.starts_with(error->path));
+                       [&](const Json& value) { return mends(axis, value); });
   };
   if (error == nullptr || std::any_of(axes.begin(), axes.end(), may_mend)) return std::nullopt;
   return error->what();
@@ -201,10 +224,16 @@ constexpr std::array<std::array<std::string_view, 2>, 3> kExclusive{
      {"strategy.depth", "strategy.sampling"},
      {"strategy.boundary_sampling", "strategy.staleness"}}};
 
+/// Their values with which nothing is left out, stale or apart.
+bool is_neutral(std::string_view key, const Json& value) {
+  if (key == "strategy.boundary_sampling" || key == "strategy.batches") return value == 1;
+  return key == "strategy.staleness" && value == 0;
+}
+
 bool names_exclusive_keys(const std::vector<Axis>& axes, const std::vector<const Json*>& values) {
   const auto named = [&](std::string_view key) {
     for (std::size_t a = 0; a < axes.size(); ++a)
-      if (axes[a].key == key) return !values[a]->is_null();
+      if (axes[a].key == key) return !values[a]->is_null() && !is_neutral(key, *values[a]);
     return false;
   };
   return std::any_of(kExclusive.begin(), kExclusive.end(),
@@ -241,12 +270,13 @@ std::vector<std::string> with_any_strategy(const std::string& file,
   return overrides;
 }
 
-/// The backend that the file names, or null. Settings that only a simulation honours make it sim,
-/// whatever the file says.
+/// The backend that the file names, or null. Settings that only a simulation honours, and data that
+/// nobody can train on, make it sim, whatever the file says.
 Json backend_of(const std::string& file, const std::vector<std::string>& overrides) {
   try {
-    const Json base = load_experiments(file, overrides).front().base;
-    return base.contains("backend") ? base["backend"] : Json(nullptr);
+    const Experiment experiment = load_experiments(file, overrides).front();
+    require_data(experiment);
+    return experiment.base.contains("backend") ? experiment.base["backend"] : Json(nullptr);
   } catch (const ConfigError&) {
     return "sim";
   }

@@ -69,7 +69,7 @@ std::optional<Axis> half_of_the_ranks(const Experiment& experiment);
 /// replication (the divisors of the ranks whose squares are at most their number), depth,
 /// co-batches, and what learns something else: sampled boundaries, stale rows, sampled servers,
 /// batches and their sizes, rarer averages. All of it on all ranks and, where these are an even
-/// number, on half of them. Settings of the file's strategy are those of another one too, where
+/// number, on half of them, half of these and so on. Settings of the file's strategy are those of another one too, where
 /// that has them.
 ///
 /// `overrides`: in the form of load_experiments(). The file need not name a strategy.

@@ -20,7 +20,7 @@ def plan(label, seconds, **changes):
 
 
 def answer(best, **changes):
-    return {"setting": None, "what_if": None, "failed": None, "plans": 40, "bounding_seconds": 0.01,
+    return {"setting": None, "what_if": None, "failed": None, "same_plan": None, "plan_as_is": None, "plans": 40, "bounding_seconds": 0.01,
             "ruled_out_by_counts": 20, "replayed": 10, "ruled_out": 8, "not_tried": 0, "best": best,
             "refused": [{"plan": "strategy.type=spmm_2d", "too_large": False, "reason": "needs a square"}]} | changes
 
@@ -39,13 +39,25 @@ class AdvicePage(unittest.TestCase):
         first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d, strategy.variant=column", 0.01)
         stale = plan("strategy.type=full_graph, strategy.staleness=1", 0.005, difference="rows are old")
         said, page = self.page_of([answer([first, stale]),
-                                   answer([other], setting="cluster.link_factors.x=2", what_if="x twice as fast")])
+                                   answer([other], setting="cluster.link_factors.x=2", what_if="x twice as fast",
+                                          same_plan=False, plan_as_is=plan("strategy.type=full_graph", 0.015),
+                                          not_tried=7)])
 
         for words in ("full_graph", "20 ms ± 10 %", "$0.0125", "1 GiB of 2 GiB", "x twice as fast",
-                      "spmm_1d, variant column", "-50 %", "another", "rows are old", "computation, <60 %>",
+                      "spmm_1d, variant column", "-50 %", "another; that one takes +50 %; 7 plans were not tried", "rows are old", "computation, <60 %>",
                       "needs a square", "closed forms ruled out 20", "simulated"):
             self.assertIn(words, page)
         self.assertIn("as it is: full_graph, 20 ms ± 10 %", said)
+
+    def test_says_where_another_plan_cannot_be_told_from_that_of_the_file(self):
+        first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d", 0.0195)
+        near = plan("strategy.type=full_graph", 0.02, cannot_tell=True)
+        _, page = self.page_of([answer([first]),
+                                answer([other], setting="seed=2", same_plan=False, plan_as_is=near),
+                                answer([other], setting="seed=3", same_plan=False)])
+
+        self.assertIn("cannot tell: another; that one takes +3 %", page)
+        self.assertIn("another; that one is not possible", page)
 
     def test_of_a_question_without_an_answer_says_why(self):
         _, page = self.page_of([answer([plan("strategy.type=full_graph", 0.02)]),

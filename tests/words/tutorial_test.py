@@ -49,7 +49,8 @@ class Tutorial(unittest.TestCase):
 
             for left in ["results/first/strategy.type=spmm_1d/result.json", "results/mine/result.json", "partition.svg",
                          "parts/mine-4/meta.json", "results/mine-sweep/results.jsonl",
-                         "results/mine-on-gpus/report.html", "results/figures/mg-gcn/sec5.1"]:
+                         "results/mine-on-gpus/report.html", "results/mine-plans/report.html",
+                         "results/mine-fastest/result.json", "results/figures/mg-gcn/sec5.1"]:
                 self.assertTrue((here / left).exists(), left)
 
     def test_shows_the_seven_steps_of_the_first_hour(self):

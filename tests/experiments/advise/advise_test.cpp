@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/advise/count_bounds.hpp"
+#include "experiments/execute/measure.hpp"
 #include "experiments/predict/simulate.hpp"
 
 namespace orrery {
@@ -96,6 +99,58 @@ TEST_F(Advise, FindsWhatReplayingAllPlansFinds) {
                                    advice->too_large.size() + advice->impossible.size());
   }
   EXPECT_GT(by_counts, 0U) << "closed forms never ruled anything out";
+}
+
+/// The mean epoch of a plan that is replayed by itself; nothing: it cannot be carried out.
+std::optional<double> epoch_by_itself(const Plan& plan, DatasetCache& datasets,
+                                      Simulator& simulator) {
+  try {
+    const PreparedExperiment prepared = prepare(plan.experiment, datasets.load(plan.experiment));
+    const SimulatedOutcome made =
+        replay(price_run(prepared), prepared.body(), plan.experiment, simulator);
+    std::vector<std::vector<EpochCost>> costs;
+    std::vector<Summary> summaries;
+    for (const RankOutcome& rank : made.outcome.ranks) {
+      costs.push_back(rank.epochs);
+      summaries.push_back(rank.summary);
+    }
+    return measure(costs, summaries).mean_epoch_seconds;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+TEST_F(Advise, FindsTheFastestOfAllPlansThatAreReplayedOneByOne) {
+  // Batches, samples, stale rows and fewer ranks among them; some of the plans have too little room.
+  const std::vector<std::string> overrides{R"(model={"type": "sage", "layers": 2, "hidden": 24})",
+                                           "cluster.device_bytes=700000", "dataset.features=32"};
+  const std::vector<Axis> axes{{"model.order", {nullptr, "aggregate_first"}},
+                               {"partition.method", {nullptr}},
+                               {"train.bucket_bytes", {nullptr}}};
+  const SearchSpace space = search_space(file_, overrides, axes);
+  Simulator simulator;
+  DatasetCache datasets;
+  double exact = 1e9, other = 1e9;
+  std::size_t possible = 0;
+  for (const Plan& plan : loaded(space)) {
+    const auto seconds = epoch_by_itself(plan, datasets, simulator);
+    if (!seconds) continue;
+    ++possible;
+    const StrategyConfig& strategy = plan.experiment.strategy;
+    double& least =
+        inexactness(strategy) || learns_from(strategy) != LearnsFrom::data ? other : exact;
+    least = std::min(least, *seconds);
+  }
+
+  const Advice advice = found(overrides, axes, 1);
+
+  ASSERT_GT(possible, 10U);
+  EXPECT_LT(possible, space.plans.size());
+  ASSERT_FALSE(advice.exact.empty());
+  ASSERT_FALSE(advice.others.empty());
+  EXPECT_NEAR(advice.exact.front().epoch_seconds, exact, 1e-12);
+  EXPECT_NEAR(advice.others.front().epoch_seconds, other, 1e-12);
+  EXPECT_LT(advice.replayed, possible) << "nothing was ruled out";
 }
 
 TEST_F(Advise, NoReplayIsFasterThanItsComputationAlone) {
@@ -188,6 +243,51 @@ TEST_F(Advise, PlansThatLearnSomethingElseStandApart) {
   for (const RatedPlan& plan : advice.others) EXPECT_TRUE(plan.difference) << plan.plan.label;
 }
 
+TEST_F(Advise, SaysInWhatPlansAreInexact) {
+  const auto said = [&](const std::string& type, const std::string& setting) {
+    std::vector<std::string> overrides{"strategy.type=" + type, setting};
+    const Advice advice = found(overrides,
+                                {{"strategy.type", {type}},
+                                 {"model.order", {"auto"}},
+                                 {"strategy.sampling", {nullptr}},
+                                 {"strategy.batches", {nullptr}},
+                                 {"strategy.staleness", {nullptr}},
+                                 {"strategy.interval", {nullptr}},
+                                 {"strategy.boundary_sampling", {nullptr}},
+                                 {"strategy.depth", {nullptr}},
+                                 {"cluster.gpus_per_server", {2}}},
+                                1);
+    return advice.others.empty() ? "nothing" : advice.others.front().difference.value_or("nothing");
+  };
+
+  EXPECT_THAT(said("model_averaging", "strategy.interval=4"),
+              HasSubstr("averaged in every 4 epochs"));
+  EXPECT_THAT(said("model_averaging", "strategy.averaging=gradient"),
+              HasSubstr("gradients are averaged"));
+  EXPECT_THAT(said("shared_preloading", "strategy.batches=2"), HasSubstr("2 co-batches"));
+  EXPECT_THAT(said("full_graph", "strategy.staleness=1"), HasSubstr("older"));
+  EXPECT_THAT(said("full_graph", "strategy.boundary_sampling=0.5"), HasSubstr("drawn"));
+  EXPECT_THAT(said("mini_batch", "strategy.fanouts=[4,4,4]"), HasSubstr("sampled neighbours"));
+}
+
+TEST_F(Advise, KeepsAPlanThatIsAskedFor) {
+  const auto is_mine = [](const std::string& label) {
+    return label.starts_with("strategy.type=spmm_1d") &&
+           label.find("aggregate_first") != std::string::npos;
+  };
+  Simulator simulator;
+  DatasetCache datasets;
+
+  const Advice advice =
+      advise(search_space(file_, {R"(cluster.link_factors={"ib-qdr": 0.01})"}, kSmallSpace),
+             datasets, simulator, {.best = 1, .seconds = 600, .keep = is_mine}, [](std::size_t) {});
+
+  ASSERT_TRUE(advice.kept);
+  EXPECT_TRUE(is_mine(advice.kept->plan.label));
+  EXPECT_GT(advice.kept->epoch_seconds, 2 * advice.exact.front().epoch_seconds)
+      << "it would have been ruled out";
+}
+
 TEST_F(Advise, PlansOfAStrategyThatTakeAsLongAreToldAsOne) {
   // With 48 features and 16 wide layers "auto" multiplies by the weights first.
   const Advice advice =
@@ -241,8 +341,21 @@ TEST_F(Advise, SettingsGoToTheStrategiesThatHaveThem) {
     EXPECT_FALSE(plan.file.contains("backend"));
   }
   EXPECT_EQ(full, 12U) << "three orders, two cuts, two ways to sum gradients";
-  EXPECT_EQ(preloading, 12U * 2) << "and co-batches as asked for, which go with no depth";
+  EXPECT_EQ(preloading, 12U * (3 + 1)) << "three depths, or two co-batches, which go with none";
   EXPECT_TRUE(space.impossible.empty());
+}
+
+TEST_F(Advise, SettingsThatSwitchNothingOnExcludeNoOthers) {
+  const SearchSpace space = search_space(file_, {},
+                                         {{"strategy.type", {"full_graph"}},
+                                          {"model.order", {"auto"}},
+                                          {"partition.method", {"block"}},
+                                          {"train.bucket_bytes", {0}},
+                                          {"cluster.gpus_per_server", {2}},
+                                          {"strategy.boundary_sampling", {1, 0.1}},
+                                          {"strategy.staleness", {0, 1}}});
+
+  EXPECT_EQ(loaded(space).size(), 3U) << "as it is, drawn rows, stale rows, and not both";
 }
 
 TEST_F(Advise, SamplesBatchesAndHalvesOfTheRanksAreTriedByDefault) {
@@ -266,12 +379,49 @@ TEST_F(Advise, SamplesBatchesAndHalvesOfTheRanksAreTriedByDefault) {
                .value("fanout", 0) == 15;
   }));
   EXPECT_TRUE(some([](const Plan& plan) { return plan.experiment.ranks() == 2; }));
+  // A strategy that the file's ranks do not allow is tried on fewer, and 16 ranks are halved again.
+  const SearchSpace large =
+      search_space(file_, {R"(cluster={"file": "dgx-1", "gpus": 8})", "train.epochs=20"},
+                   {{"model.order", {nullptr}},
+                    {"partition.method", {nullptr}},
+                    {"train.bucket_bytes", {nullptr}}});
+  std::map<std::string, std::set<int>> ranks;
+  bool averages_rarely = false;
+  for (const Plan& plan : loaded(large)) {
+    ranks[plan.experiment.strategy.type].insert(plan.experiment.ranks());
+    averages_rarely |= plan.experiment.strategy.interval == 10;
+    EXPECT_FALSE(plan.experiment.strategy.sampling) << "one server has all vertices";
+  }
+  EXPECT_EQ(ranks["full_graph"], (std::set{1, 2, 4, 8}));
+  EXPECT_EQ(ranks["spmm_1d"], (std::set{2, 4, 8}));
+  EXPECT_EQ(ranks["spmm_2d"], (std::set{4}));
+  EXPECT_TRUE(averages_rarely);
+  for (const Plan& plan : plans)
+    EXPECT_EQ(plan.experiment.strategy.interval, 1) << "a training of 3 epochs has no tenth";
   // A setting that the file has already is not tried as if it were another one; a strategy that
   // needs another cut gets it.
   for (const Plan& plan : loaded(search_space(file_, {"partition.method=metis"}, {})))
     EXPECT_EQ(plan.label.find("partition.method") != std::string::npos,
               plan.experiment.strategy.type == "vertex_cut")
         << plan.label;
+}
+
+TEST_F(Advise, AnswersThatNobodyCanTrainAreFilesOfSimulations) {
+  const std::vector<Axis> axes{{"strategy.type", {"spmm_1d"}}, {"model.order", {"auto"}}};
+  const auto backends = [&](const std::string& dataset) {
+    std::set<Json> found;
+    for (const Plan& plan : loaded(search_space(
+             file_, {"dataset=" + dataset, "strategy.type=spmm_1d", "strategy.permute=true"},
+             axes)))
+      found.insert(plan.file.value("backend", Json(nullptr)));
+    return found;
+  };
+
+  EXPECT_EQ(
+      backends(R"({"statistics": {"vertices": 3000, "edges": 9000, "features": 8, "classes": 3}})"),
+      (std::set<Json>{"sim"}));
+  EXPECT_EQ(backends(R"({"generate": "rmat", "vertices": 3000, "edges": 9000})"),
+            (std::set<Json>{nullptr}));
 }
 
 TEST_F(Advise, TellsIntervalsPricesAndLinks) {

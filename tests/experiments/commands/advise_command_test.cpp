@@ -84,7 +84,41 @@ TEST_F(AdviseCommand, AsksWhatWouldChangeTheOrder) {
   EXPECT_EQ(answers[2]["what_if"], "16.0 GiB more memory a device");
   EXPECT_EQ(answers[3]["what_if"], "half of the ranks");
   EXPECT_LE(answers[1]["best"][0]["epoch_seconds"], answers[0]["best"][0]["epoch_seconds"]);
+  EXPECT_TRUE(answers[0]["same_plan"].is_null());
+  // All plans have room already, so more of it changes nothing and is not searched.
+  EXPECT_EQ(answers[2]["same_plan"], true);
+  EXPECT_EQ(answers[2]["replayed"], 0);
+  EXPECT_EQ(answers[2]["best"][0]["epoch_seconds"], answers[0]["best"][0]["epoch_seconds"]);
+  // Half of the ranks, no fewer, are among what is searched anyhow.
+  EXPECT_EQ(answers[3]["setting"], "cluster.gpus=2");
+  EXPECT_GE(answers[3]["best"][0]["epoch_seconds"], answers[0]["best"][0]["epoch_seconds"]);
+  EXPECT_THAT(answers[3]["best"][0]["plan"], HasSubstr("cluster.gpus=2"));
+  for (std::size_t i : {1, 3}) {
+    EXPECT_TRUE(answers[i]["same_plan"].is_boolean());
+    EXPECT_GE(answers[i]["plan_as_is"]["epoch_seconds"], answers[i]["best"][0]["epoch_seconds"]);
+  }
   for (const Json& answer : answers) EXPECT_TRUE(answer["failed"].is_null()) << answer["failed"];
+}
+
+TEST_F(AdviseCommand, ProposesNothingThatPlanRefuses) {
+  ASSERT_EQ(orrery(fmt::format("advise {} {} --set backend=sim --set cluster.device_bytes=220000 "
+                               "--best 50 --out {} --json",
+                               file(), few_, in("tight").string())),
+            0)
+      << read("err");
+  const Json refused = Json::parse(read("out"))["answers"][0]["refused"];
+  EXPECT_TRUE(std::any_of(refused.begin(), refused.end(), [](const Json& plan) {
+    return plan["too_large"] == true;
+  })) << "all plans have room";
+
+  int plans = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(in("tight"))) {
+    if (entry.path().filename() == "advice.json") continue;
+    EXPECT_EQ(orrery(fmt::format("plan {} --json", entry.path().string())), 0)
+        << entry.path() << ": " << read("err");
+    ++plans;
+  }
+  EXPECT_GT(plans, 3);
 }
 
 TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {

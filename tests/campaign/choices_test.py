@@ -1,0 +1,48 @@
+"""tests/campaign/choices: what counts of several measurements, from seconds made by hand."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import unittest
+from pathlib import Path
+
+FILE = Path(os.environ["ORRERY_SOURCES"]) / "tests/campaign/choices"
+loader = importlib.machinery.SourceFileLoader("choices", str(FILE))
+choices = importlib.util.module_from_spec(importlib.util.spec_from_loader("choices", loader))
+loader.exec_module(choices)
+
+
+class Choices(unittest.TestCase):
+    def test_measure_the_choice_and_all_that_come_near_the_best_again(self):
+        seconds = {"chosen": 1.4, "best": 1.0, "near": 1.09, "far": 1.2}
+
+        self.assertEqual(choices.candidates(seconds, "chosen"), ["chosen", "best", "near"])
+        self.assertEqual(choices.candidates(seconds, "best"), ["best", "near"])
+
+    def test_take_turns_and_leave_out_what_was_disturbed(self):
+        asked = []
+
+        def measure(plan, i):
+            asked.append((i, plan))
+            return None if plan == "disturbed" and i == 1 else 1.0 + i
+
+        means = choices.in_turn(["chosen", "disturbed", "best"], measure)
+
+        self.assertEqual(means, {"chosen": 2.0, "best": 2.0})
+        self.assertEqual(asked[:4], [(0, "chosen"), (0, "disturbed"), (0, "best"), (1, "chosen")])
+
+    def test_measure_more_than_the_plans_that_were_named(self):
+        self.assertIn("strategy.type=spmm_15d", choices.DEFAULTS)
+        self.assertEqual(choices.settings(choices.DEFAULTS[3]),
+                         ["--set", "strategy.type=vertex_cut", "--set", "partition.method=dbh"])
+
+    def test_are_of_ten_files_four_of_them_over_links(self):
+        files = sorted((FILE.parents[2] / "configs/advise").glob("*.json"))
+        over_links = [file for file in files if "netcluster" in json.loads(file.read_text()).get("validate", {})]
+
+        self.assertEqual((len(files), len(over_links)), (10, 4))
+
+
+if __name__ == "__main__":
+    unittest.main()
