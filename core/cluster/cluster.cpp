@@ -98,6 +98,20 @@ void validate_host(const Cluster& cluster) {
                         "cores as well: leave one of the two out");
 }
 
+void validate_machines(const Cluster& cluster) {
+  const int shared = cluster.servers_per_machine;
+  if (shared == 1) return;
+  if (shared < 1 || cluster.servers() % shared != 0)
+    throw ConfigError(
+        "servers_per_machine",
+        fmt::format("found {}, expected a divisor of the {} servers", shared, cluster.servers()));
+  if (cluster.has_hosts() || std::any_of(cluster.devices.begin(), cluster.devices.end(),
+                                         [](const Device& device) { return device.cores == 0; }))
+    throw ConfigError("servers_per_machine",
+                      "is for servers whose one device has cores and is the machine itself: "
+                      "leave it out");
+}
+
 void validate_storage(const Cluster& cluster) {
   const FileStorage& storage = cluster.storage;
   for (const double number :
@@ -158,6 +172,7 @@ void validate(const Cluster& cluster) {
   validate_links(cluster);
   validate_devices(cluster);
   validate_host(cluster);
+  validate_machines(cluster);
   validate_storage(cluster);
   if (const auto cut = find_unreachable(cluster)) {
     const char* hint =

@@ -90,8 +90,12 @@ struct Cluster {
   ServerHost host = {};                ///< the same for each server
   bool relay_through_devices = false;  ///< whether a route may pass a third device
   FileStorage storage = {};
+  /// Servers that work on the cores of one machine, as those of a netcluster with more servers than
+  /// cores do: server s on those of machine s mod machines(). 1: each server has its own.
+  int servers_per_machine = 1;
 
   int servers() const;
+  int machines() const { return servers() / servers_per_machine; }
   const ClusterNode& node_of(int rank) const;
   const std::string& name_of(int rank) const { return node_of(rank).name; }
   int server_of(int rank) const { return node_of(rank).server; }

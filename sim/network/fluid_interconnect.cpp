@@ -22,16 +22,19 @@ class FluidInterconnect final : public Interconnect {
   explicit FluidInterconnect(const InterconnectPlan& plan)
       : plan_(plan), sharing_(plan.bytes_per_second) {}
 
-  double now() const override { return now_; }
-
   Timer at(double time, std::uint64_t token) override {
     return timer_of(set_alarm({token, nullptr, 0}, time));
   }
 
   void cancel(Timer timer) override {
-    const int alarm = static_cast<int>(reinterpret_cast<std::uintptr_t>(timer)) - 1;
+    const int alarm = alarm_of(timer);
     timers_.remove(alarm);
     free_alarms_.push_back(alarm);
+  }
+
+  Timer move(Timer timer, double time, std::uint64_t) override {
+    timers_.set(alarm_of(timer), time, ++order_);
+    return timer;
   }
 
   void send(int connection, double bytes, double latency_seconds, std::uint64_t token) override {
@@ -68,6 +71,9 @@ class FluidInterconnect final : public Interconnect {
   static Timer timer_of(int alarm) {
     return reinterpret_cast<Timer>(static_cast<std::uintptr_t>(alarm) + 1);
   }
+  static int alarm_of(Timer timer) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(timer)) - 1;
+  }
   static double next(const Agenda& agenda) {
     return agenda.empty() ? std::numeric_limits<double>::infinity() : agenda.time();
   }
@@ -85,9 +91,8 @@ class FluidInterconnect final : public Interconnect {
   }
 
   void ring(NetworkListener& listener) {
-    const int number = timers_.first();
+    const int number = timers_.take_first();
     const Alarm alarm = alarms_[orrery::at(number)];
-    timers_.remove(number);
     free_alarms_.push_back(number);
     if (alarm.route == nullptr) return listener.on_timer(alarm.token);
     const int flow = sharing_.add(*alarm.route);
@@ -95,19 +100,20 @@ class FluidInterconnect final : public Interconnect {
     flows_[orrery::at(flow)] = {alarm.token, ++order_, alarm.bytes, now_, sharing_.rate(flow)};
     // The rate of one that shares is known when all has happened that happens now.
     const double seconds = alarm.bytes == 0 ? 0 : alarm.bytes / sharing_.rate(flow);
-    ends_.set(flow, now_ + seconds, order_);
+    const bool brief = seconds > 0 && seconds <= kTogether;
+    if (brief) brief_.push_back(flow);  // or it would end at once, with others of this instant
+    ends_.set(flow, brief ? std::numeric_limits<double>::infinity() : now_ + seconds, order_);
   }
 
   void end(NetworkListener& listener) {
-    const int flow = ends_.first();
-    ends_.remove(flow);
+    const int flow = ends_.take_first();
     sharing_.remove(flow);
     listener.on_arrival(flows_[orrery::at(flow)].token);
   }
 
   /// Gives all flows their present rates.
   void share() {
-    if (sharing_.settled()) return;
+    if (sharing_.settled() && brief_.empty()) return;
     changed_.clear();
     sharing_.settle(changed_);
     for (const int number : changed_) {
@@ -117,16 +123,20 @@ class FluidInterconnect final : public Interconnect {
       flow.rate = sharing_.rate(number);
       if (flow.left > 0) ends_.set(number, now_ + flow.left / flow.rate, flow.order);
     }
+    for (const int number : brief_) {
+      const Flow& flow = flows_[orrery::at(number)];
+      ends_.set(number, flow.at + flow.left / flow.rate, flow.order);
+    }
+    brief_.clear();
   }
 
   const InterconnectPlan& plan_;
-  double now_ = 0;
   MaxMin sharing_;
   Agenda timers_, ends_;
   std::vector<Alarm> alarms_;
   std::vector<int> free_alarms_;
   std::vector<Flow> flows_;
-  std::vector<int> changed_;
+  std::vector<int> changed_, brief_;
   std::uint64_t order_ = 0;
 };
 

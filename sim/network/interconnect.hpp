@@ -25,15 +25,21 @@ class Interconnect {
   using Timer = void*;
 
   virtual ~Interconnect() = default;
-  virtual double now() const = 0;
+  double now() const { return now_; }
   /// Requires  time >= now()
   virtual Timer at(double time, std::uint64_t token) = 0;
   /// For a timer that has not rung.
   virtual void cancel(Timer timer) = 0;
+  /// Has a timer that has not rung ring at another time, after all that are due then and were asked
+  /// for before.
+  virtual Timer move(Timer timer, double time, std::uint64_t token) = 0;
   /// A message of whole bytes over one of the plan's connections, by its number.
   virtual void send(int connection, double bytes, double latency_seconds, std::uint64_t token) = 0;
   /// Until nothing is left to happen.
   virtual void run(NetworkListener& listener) = 0;
+
+ protected:
+  double now_ = 0;  ///< current whenever the listener is called
 };
 
 /// A network as data: capacities, and which of them each pair of ends uses.

@@ -24,6 +24,24 @@ void MaxMin::change(int capacity) {
   touched_by_change_.push_back(capacity);
 }
 
+void MaxMin::Members::add(int flow) {
+  if (count_++ == 0)
+    first_ = flow;
+  else
+    more_.push_back(flow);
+}
+
+void MaxMin::Members::remove(int flow) {
+  --count_;
+  if (count_ == 0) return;
+  const int last = more_.back();
+  if (flow == first_)
+    first_ = last;
+  else
+    *std::find(more_.begin(), more_.end(), flow) = last;
+  more_.pop_back();
+}
+
 int MaxMin::add(const std::vector<int>& route) {
   if (free_.empty()) {
     free_.push_back(static_cast<int>(flows_.size()));
@@ -33,28 +51,31 @@ int MaxMin::add(const std::vector<int>& route) {
   free_.pop_back();
   Flow& flow = flows_[at(number)];
   flow.route = &route;
-  flow.rate = route.empty() ? kUnlimited : 0;
+  flow.rate = kUnlimited;
   flow.bottleneck = kNone;
-  flow.places.resize(route.size());
-  for (std::size_t hop = 0; hop < route.size(); ++hop) {
-    auto& members = capacities_[at(route[hop])].members;
-    flow.places[hop] = static_cast<int>(members.size());
-    members.push_back({number, static_cast<int>(hop)});
-    change(route[hop]);
+  bool alone = true;
+  for (const int c : route) {
+    Capacity& capacity = capacities_[at(c)];
+    capacity.members.add(number);
+    alone = alone && capacity.members.size() == 1;
+    // The bottleneck of a flow that is alone, as fill() would choose it.
+    const bool less = capacity.bytes_per_second < flow.rate;
+    if (!less && (capacity.bytes_per_second > flow.rate || c > flow.bottleneck)) continue;
+    flow.rate = capacity.bytes_per_second;
+    flow.bottleneck = c;
   }
+  if (alone) return number;
+  flow.rate = 0;
+  flow.bottleneck = kNone;
+  for (const int c : route) change(c);
   return number;
 }
 
 void MaxMin::remove(int number) {
-  const Flow& flow = flows_[at(number)];
-  for (std::size_t hop = 0; hop < flow.route->size(); ++hop) {
-    const int capacity = (*flow.route)[hop];
-    auto& members = capacities_[at(capacity)].members;
-    const Member last = members.back();
-    members[at(flow.places[hop])] = last;
-    flows_[at(last.flow)].places[at(last.hop)] = flow.places[hop];
-    members.pop_back();
-    change(capacity);
+  for (const int c : *flows_[at(number)].route) {
+    Members& members = capacities_[at(c)].members;
+    members.remove(number);
+    if (members.size() > 0) change(c);
   }
   free_.push_back(number);
 }
@@ -71,9 +92,10 @@ void MaxMin::open(int number) {
 void MaxMin::settle(std::vector<int>& changed) {
   for (const int c : touched_by_change_) {
     capacities_[at(c)].changed = false;
-    for (const Member& member : capacities_[at(c)].members) {
-      const int bottleneck = flows_[at(member.flow)].bottleneck;
-      if (bottleneck == c || bottleneck == kNone) open(member.flow);
+    const Members& members = capacities_[at(c)].members;
+    for (int i = 0; i < members.size(); ++i) {
+      const int bottleneck = flows_[at(members[i])].bottleneck;
+      if (bottleneck == c || bottleneck == kNone) open(members[i]);
     }
   }
   touched_by_change_.clear();
@@ -101,8 +123,8 @@ void MaxMin::fill() {
     Capacity& capacity = capacities_[at(c)];
     capacity.left = capacity.bytes_per_second;
     capacity.growing = 0;
-    for (const Member& member : capacity.members) {
-      const Flow& flow = flows_[at(member.flow)];
+    for (int i = 0; i < capacity.members.size(); ++i) {
+      const Flow& flow = flows_[at(capacity.members[i])];
       if (flow.open)
         ++capacity.growing;
       else
@@ -127,8 +149,8 @@ void MaxMin::fill() {
       continue;
     }
     shares_.pop_back();
-    for (const Member& member : full.members) {
-      Flow& flow = flows_[at(member.flow)];
+    for (int i = 0; i < full.members.size(); ++i) {
+      Flow& flow = flows_[at(full.members[i])];
       if (!flow.growing) continue;
       flow.growing = false;
       flow.filled = share;
@@ -148,19 +170,19 @@ bool MaxMin::hold_together() {
     const int c = touched_[i];
     const Capacity& capacity = capacities_[at(c)];
     double used = 0, fastest = 0, least_bound = 2 * kUnlimited;
-    for (const Member& member : capacity.members) {
-      const Flow& flow = flows_[at(member.flow)];
+    for (int m = 0; m < capacity.members.size(); ++m) {
+      const Flow& flow = flows_[at(capacity.members[m])];
       used += now(flow);
       fastest = std::max(fastest, now(flow));
       if (flow.open && flow.filled_at == c) least_bound = std::min(least_bound, flow.filled);
     }
     const bool full = used >= capacity.bytes_per_second * (1 - kRounding);
-    for (const Member& member : capacity.members) {
-      const Flow& flow = flows_[at(member.flow)];
+    for (int m = 0; m < capacity.members.size(); ++m) {
+      const Flow& flow = flows_[at(capacity.members[m])];
       if (flow.open) continue;
       const bool too_fast = flow.rate > least_bound * (1 + kRounding);
       const bool lost = flow.bottleneck == c && (!full || flow.rate < fastest * (1 - kRounding));
-      if (too_fast || lost) open(member.flow);
+      if (too_fast || lost) open(capacity.members[m]);
     }
   }
   return open_.size() == before;

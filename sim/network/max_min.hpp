@@ -12,7 +12,8 @@ namespace orrery::sim {
 /// capacity, so a change is settled where it happened: the flows whose bottleneck changed are
 /// filled again by progressive filling while all others keep their rates, and a flow that has lost
 /// its bottleneck by that, or takes more than its share of somebody's bottleneck, joins them, until
-/// every flow has one. Flows far from the change are never looked at.
+/// every flow has one. Flows far from the change are never looked at, and a flow that has its whole
+/// route to itself comes and goes without any of that.
 class MaxMin {
  public:
   /// Capacities in bytes per second, > 0.
@@ -22,7 +23,7 @@ class MaxMin {
   /// without capacities is as fast as can be said.
   int add(const std::vector<int>& route);
   void remove(int flow);
-  /// In bytes per second; of a new flow 0 until settle().
+  /// In bytes per second; of a new flow 0 until settle(), unless it has its route to itself.
   double rate(int flow) const { return flows_[static_cast<std::size_t>(flow)].rate; }
   /// Brings the rates up to date. Flows whose rates changed are appended to `changed`.
   void settle(std::vector<int>& changed);
@@ -32,18 +33,27 @@ class MaxMin {
   static constexpr int kNone = -1;
   struct Flow {
     const std::vector<int>* route = nullptr;
-    std::vector<int> places;  ///< in the members of each capacity of its route
     double rate = 0, filled = 0;
     int bottleneck = kNone, filled_at = kNone;
     bool open = false;     ///< it is filled again
     bool growing = false;  ///< and has met no bottleneck yet
   };
-  struct Member {
-    int flow, hop;
+  /// The flows through a capacity. Most have one at a time, so the first has its place here.
+  class Members {
+   public:
+    int size() const { return count_; }
+    int operator[](int i) const { return i == 0 ? first_ : more_[static_cast<std::size_t>(i - 1)]; }
+    void add(int flow);
+    /// The last one takes its place.
+    void remove(int flow);
+
+   private:
+    int first_ = 0, count_ = 0;
+    std::vector<int> more_;
   };
   struct Capacity {
     double bytes_per_second = 0;
-    std::vector<Member> members;
+    Members members;
     double left = 0;  ///< for flows that grow
     int growing = 0;  ///< how many these are
     bool changed = false, touched = false;

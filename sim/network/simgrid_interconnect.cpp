@@ -69,12 +69,17 @@ class SimGridInterconnect final : public Interconnect {
     s4u::Activity::on_completion_cb([this](const s4u::Activity& activity) { arrived(activity); });
   }
 
-  double now() const override { return s4u::Engine::get_clock(); }
-
   Timer at(double time, std::uint64_t token) override {
-    return KernelTimer::set(time, [this, token] { listener_->on_timer(token); });
+    return KernelTimer::set(time, [this, token] {
+      now_ = s4u::Engine::get_clock();
+      listener_->on_timer(token);
+    });
   }
   void cancel(Timer timer) override { static_cast<KernelTimer*>(timer)->remove(); }
+  Timer move(Timer timer, double time, std::uint64_t token) override {
+    cancel(timer);
+    return at(time, token);
+  }
 
   void send(int connection, double bytes, double latency_seconds, std::uint64_t token) override {
     const auto [from, to] = ends_[orrery::at(connection)];
@@ -99,6 +104,7 @@ class SimGridInterconnect final : public Interconnect {
     if (found == under_way_.end()) return;
     const auto [message, token] = std::move(found->second);  // kept until the call returns
     under_way_.erase(found);
+    now_ = s4u::Engine::get_clock();
     listener_->on_arrival(token);
   }
 

@@ -27,10 +27,13 @@ std::string_view key_of(const Load& op) {
                                         "load/values", "load/weights"};
   static_assert(std::variant_size_v<Source> == std::size(names) + 1);
   // priced as the operation that it represents
-  if (const auto* unknown = std::get_if<Unknown>(&op.from))
-    return *std::find_if(std::begin(names), std::end(names), [&](std::string_view name) {
+  if (const auto* unknown = std::get_if<Unknown>(&op.from)) {
+    const auto* found = std::find_if(std::begin(names), std::end(names), [&](auto name) {
       return name.substr(name.find('/') + 1) == unknown->what;
     });
+    ORRERY_ASSERT(found != std::end(names));
+    return *found;
+  }
   return names[op.from.index()];
 }
 PricePoint point(const Load& op) { return by_size(key_of(op), op.to); }

@@ -13,6 +13,8 @@ namespace {
 
 /// Expansions are kept for the next equal collective, up to this many messages in all.
 constexpr std::int64_t kMostKept = 2'000'000;
+/// A replay needs less for each.
+constexpr std::int64_t kMostKeptInReplay = 6'000'000;
 
 using Parts = std::shared_ptr<const std::vector<double>>;
 bool less(const Parts& a, const Parts& b) { return *a < *b; }
@@ -47,13 +49,18 @@ CallBook::CallBook(const Simulation& simulation, const Traffic* traffic)
       planner_(simulation.cluster, simulation.library, simulation.collectives),
       collectives_(at(simulation.ranks())),
       messages_(at(simulation.ranks())),
-      matrices_(&less) {}
+      matrices_(&less),
+      devices_(simulation.devices) {
+  for (const int device : devices_) servers_.push_back(simulation.cluster.server_of(device));
+}
 
-std::vector<CallKey> CallBook::next(int rank, const Call& call, const GroupUse& use) {
+CallKeys CallBook::next(int rank, const Call& call, const GroupUse& use) {
   if (call.what != CollectiveKind::send_recv) {
     std::vector<int>& met = collectives_[at(rank)];
     if (met.size() <= call.group) met.resize(call.group + 1, 0);
-    return {{use.lane, use.group, -1, -1, met[call.group]++}};
+    CallKeys keys;
+    keys.push_back({use.lane, use.group, -1, -1, met[call.group]++});
+    return keys;
   }
   const auto key = [&](int from, int to) {
     CallKey meeting{use.lane, use.group, from, to, 0};
@@ -61,7 +68,7 @@ std::vector<CallKey> CallBook::next(int rank, const Call& call, const GroupUse& 
     return meeting;
   };
   const int me = use.group.index_of(rank);
-  std::vector<CallKey> keys;
+  CallKeys keys;
   if (call.root >= 0) keys.push_back(key(me, call.root));
   if (call.from >= 0) keys.push_back(key(call.from, me));
   return keys;
@@ -87,30 +94,41 @@ std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) 
   CollectiveShape shape{key.kind, key.members.size, std::max(0, key.root), key.bytes,
                         std::move(parts)};
   Expansion made = planner_.expand(shape, places(key.members));
-  std::vector<int> connections = connections_of(key.members, made);
-  auto plan = std::make_shared<const CallPlan>(
-      CallPlan{key.kind, key.bytes, key.members,
-               std::make_shared<const PreparedExpansion>(std::move(made), key.members.size),
-               std::move(connections)});
-  const auto count = static_cast<std::int64_t>(plan->expansion->expansion.messages.size());
-  if (kept_messages_ + count <= kMostKept) {
+  const auto count = static_cast<std::int64_t>(made.messages.size());
+  auto plan = std::make_shared<CallPlan>();
+  plan->kind = key.kind;
+  plan->bytes = key.bytes;
+  plan->members = key.members;
+  plan->algorithm = made.algorithm;
+  if (traffic_ != nullptr)
+    plan->messages = messages_of(key.members, made);
+  else
+    plan->expansion = std::make_shared<const PreparedExpansion>(std::move(made), key.members.size);
+  if (kept_messages_ + count <= (traffic_ != nullptr ? kMostKeptInReplay : kMostKept)) {
     plans_.emplace(key, plan);
     kept_messages_ += count;
   }
   return plan;
 }
 
-std::vector<int> CallBook::connections_of(const Group& members, const Expansion& expansion) const {
-  std::vector<int> connections;
-  if (traffic_ == nullptr) return connections;
-  connections.reserve(expansion.messages.size());
+MessagePlan CallBook::messages_of(const Group& members, const Expansion& expansion) {
+  MessagePlan plan{orders_.intern(expansion), {}, {}};
+  plan.paths.reserve(expansion.messages.size());
+  std::vector<std::pair<std::int32_t, std::int32_t>> touch;
+  touch.reserve(2 * expansion.messages.size());
   for (const Message& message : expansion.messages) {
-    const int from = s_.devices[at(members.rank_of(message.from))],
-              to = s_.devices[at(members.rank_of(message.to))];
-    connections.push_back(copied(s_, from, to) ? CallPlan::kCopied
-                                               : traffic_->connection({from, to}));
+    const int a = members.rank_of(message.from), b = members.rank_of(message.to);
+    const int from = devices_[at(a)], to = devices_[at(b)];
+    const auto number = static_cast<std::int32_t>(plan.paths.size());
+    plan.paths.push_back(
+        {message.from, message.to,
+         copied(s_, from, to) ? CallPlan::kCopied : traffic_->connection({from, to}),
+         servers_[at(a)] != servers_[at(b)]});
+    touch.emplace_back(message.from, number);
+    touch.emplace_back(message.to, number);
   }
-  return connections;
+  plan.touching = Lists(members.size, touch);
+  return plan;
 }
 
 /// The data that the ranks of a collective move apiece, the same object for equal contents.
@@ -164,7 +182,7 @@ const GroupPlaces& CallBook::places(const Group& members) {
 }
 
 void CallBook::count(const CallPlan& plan) {
-  const std::string& algorithm = plan.expansion->expansion.algorithm;
+  const std::string& algorithm = plan.algorithm;
   AlgorithmUse& use = uses_[{plan.kind, plan.members.size, algorithm}];
   if (use.calls++ == 0) use = {plan.kind, plan.members.size, algorithm, plan.bytes, plan.bytes, 1};
   use.least_bytes = std::min(use.least_bytes, plan.bytes);
@@ -179,8 +197,14 @@ std::vector<AlgorithmUse> CallBook::algorithms() const {
 
 std::set<Traffic::Pair> CallBook::connected_pairs() {
   std::set<Traffic::Pair> pairs;
+  // What each device was seen to send to last: most messages take ways that are known.
+  std::vector<std::array<int, 4>> recent(s_.cluster.devices.size(), {-1, -1, -1, -1});
   const auto connect = [&](int from_rank, int to_rank) {
     const int from = s_.devices[at(from_rank)], to = s_.devices[at(to_rank)];
+    auto& known = recent[at(from)];
+    if (std::find(known.begin(), known.end(), to) != known.end()) return;
+    std::rotate(known.begin(), known.end() - 1, known.end());
+    known.front() = to;
     if (!copied(s_, from, to)) {
       pairs.emplace(from, to);
     } else if (s_.library.copy_bytes_per_second <= 0) {
@@ -216,8 +240,9 @@ std::set<Traffic::Pair> CallBook::connected_pairs() {
         const Parts parts = parts_of(key, r, call);
         const PlanKey which{group, call.what, call.root, call.bytes, parts.get()};
         if (!seen.insert(which).second) continue;
-        const auto plan = this->plan(which, parts);
-        for (const Message& m : plan->expansion->expansion.messages)
+        const CollectiveShape shape{call.what, group.size, std::max(0, call.root), call.bytes,
+                                    parts};
+        for (const Message& m : planner_.expand(shape, places(group)).messages)
           connect(group.rank_of(m.from), group.rank_of(m.to));
       }
     }

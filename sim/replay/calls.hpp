@@ -1,6 +1,7 @@
 // Which calls of the ranks form one collective, and its messages.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -29,13 +30,29 @@ struct CallKeyHash {
   std::size_t operator()(const CallKey& key) const;
 };
 
+/// The collectives of one call.
+class CallKeys {
+ public:
+  void push_back(const CallKey& key) { keys_[count_++] = key; }
+  const CallKey* begin() const { return keys_.data(); }
+  const CallKey* end() const { return keys_.data() + count_; }
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+
+ private:
+  std::array<CallKey, 2> keys_;
+  std::size_t count_ = 0;
+};
+
 /// A collective as messages between the members of a group (of a message: the two of them).
 struct CallPlan {
   CollectiveKind kind = CollectiveKind::broadcast;
   double bytes = 0;
   Group members;
-  std::shared_ptr<const PreparedExpansion> expansion;
-  std::vector<int> connections;  ///< of each message; kCopied: it crosses no link
+  std::string algorithm;
+  std::shared_ptr<const PreparedExpansion> expansion;  ///< in a book without traffic
+  /// In a book with traffic. A path's connection is the traffic's, kCopied: it crosses no link.
+  MessagePlan messages;
   static constexpr int kCopied = -1;
 };
 
@@ -45,11 +62,11 @@ bool copied(const Simulation& simulation, int from_device, int to_device);
 /// All calls of a simulation.
 class CallBook {
  public:
-  /// With `traffic`, plans say over which connections their messages go.
+  /// With `traffic`, plans have the messages of a replay, else expansions.
   explicit CallBook(const Simulation& simulation, const Traffic* traffic = nullptr);
 
   /// The collectives of a rank's next call on a lane: one, or up to two for SendRecv.
-  std::vector<CallKey> next(int rank, const Call& call, const GroupUse& use);
+  CallKeys next(int rank, const Call& call, const GroupUse& use);
   /// For a key that a rank is the first to reach.
   ///
   /// Errors    ConfigError (algorithms)
@@ -85,7 +102,7 @@ class CallBook {
   /// The collectives of a rank on a lane and group, in order.
   const std::vector<std::uint32_t>& calls_of(int rank, Lane lane, const Group& group);
 
-  std::vector<int> connections_of(const Group& members, const Expansion& expansion) const;
+  MessagePlan messages_of(const Group& members, const Expansion& expansion);
 
   const Simulation& s_;
   const Traffic* traffic_;
@@ -102,6 +119,8 @@ class CallBook {
       matrices_;
   std::map<PlanKey, std::shared_ptr<const CallPlan>> plans_;
   std::int64_t kept_messages_ = 0;
+  OrderInterner orders_;
+  std::vector<int> devices_, servers_;  ///< of each rank
   std::map<std::tuple<CollectiveKind, int, std::string>, AlgorithmUse> uses_;
 };
 

@@ -12,10 +12,14 @@ void Processor::start(double seconds, int threads, std::uint64_t token) {
 }
 
 void Processor::communicates(int change) {
+  const int before = messages_;
+  if ((before > 0) == (before + change > 0) || slowdown_ == 1) {
+    messages_ += change;
+    return;
+  }
   advance();
-  const bool before = messages_ > 0;
   messages_ += change;
-  if (before != (messages_ > 0) && slowdown_ != 1) schedule();
+  schedule();
 }
 
 void Processor::on_timer(std::vector<std::uint64_t>& done) {
@@ -39,16 +43,20 @@ double Processor::rate() const {
 
 void Processor::advance() {
   const double now = network_.now();
-  work_ += (now - at_) * rate();
+  if (!tasks_.empty()) work_ += (now - at_) * rate();
   at_ = now;
 }
 
 void Processor::schedule() {
-  if (timer_ != nullptr) network_.cancel(timer_);
-  timer_ = nullptr;
-  if (tasks_.empty()) return;
+  if (tasks_.empty()) {
+    if (timer_ != nullptr) network_.cancel(timer_);
+    timer_ = nullptr;
+    return;
+  }
   const double remaining = std::max(0.0, tasks_.top().end - work_);
-  timer_ = network_.at(network_.now() + remaining / rate(), timer_token_);
+  const double end = network_.now() + remaining / rate();
+  timer_ =
+      timer_ != nullptr ? network_.move(timer_, end, timer_token_) : network_.at(end, timer_token_);
 }
 
 }  // namespace orrery::sim

@@ -2,60 +2,137 @@
 
 #include <algorithm>
 
-namespace orrery::sim {
+#include "core/runtime/breakdown_sweep.hpp"
 
-void RankTrace::reserve(const RankSchedule& schedule) {
-  for (std::size_t lane = 0; lane < done.size(); ++lane)
-    done[lane].reserve(static_cast<std::size_t>(std::count_if(
-        schedule.lanes[lane].begin(), schedule.lanes[lane].end(), [](const LaneItem& item) {
-          return item.type != LaneItem::Type::wait && item.type != LaneItem::Type::nothing;
-        })));
+namespace orrery::sim {
+namespace {
+
+/// What was done on one lane, one span after the other.
+class LaneSpans {
+ public:
+  LaneSpans(int lane, const PricedProgram& program, const RankTrace& trace)
+      : program_(program),
+        trace_(trace),
+        of_lane_(trace.lanes[static_cast<std::size_t>(lane)]),
+        items_(program.schedule->lanes[static_cast<std::size_t>(lane)]) {
+    span_.lane = static_cast<Lane>(lane);
+    find_item();
+  }
+
+  bool over() const { return next_ == of_lane_.count; }
+  double begin() const { return of_lane_.done[next_].begin; }
+  const Span& span();
+  void advance() {
+    ++next_;
+    ++item_;
+    find_item();
+  }
+
+ private:
+  void find_item() {
+    if (over()) return;
+    while (!trace_.records(*program_.schedule, items_[item_])) ++item_;
+  }
+
+  const PricedProgram& program_;
+  const RankTrace& trace_;
+  const RankTrace::OfLane& of_lane_;
+  const std::vector<LaneItem>& items_;
+  std::size_t next_ = 0, item_ = 0;
+  Span span_;
+};
+
+const Span& LaneSpans::span() {
+  const RankSchedule& schedule = *program_.schedule;
+  const LaneItem& item = items_[item_];
+  const Lane lane = span_.lane;
+  span_ = {};
+  span_.lane = lane;
+  span_.phase = schedule.phases[item.phase];
+  span_.begin = of_lane_.done[next_].begin;
+  span_.end = of_lane_.done[next_].end;
+  span_.external = of_lane_.external[next_];
+  if (item.type == LaneItem::Type::work) {
+    const Work& work = schedule.works[item.index];
+    span_.kind = schedule.kinds[work.kind];
+    span_.flops = work.flops;
+    span_.bytes = work.bytes;
+  } else if (item.type == LaneItem::Type::task) {
+    span_.kind = schedule.kinds[schedule.works[item.index].kind];  // no more, as in a real one
+  } else if (item.type == LaneItem::Type::access) {
+    const StoreAccess& access = schedule.accesses[item.index];
+    span_.kind = schedule.kinds[access.kind];
+    span_.flops = access.flops;
+    span_.bytes = access.bytes;
+    span_.communicates = true;
+  } else {
+    const Call& call = schedule.calls[item.index];
+    span_.kind = schedule.kinds[call.kind];
+    span_.bytes = call.received;
+    span_.communicates = true;
+    span_.group = program_.groups[call.group].group;
+    span_.root = call.root;
+  }
+  return span_;
+}
+
+std::vector<LaneSpans> lanes_of(const PricedProgram& program, const RankTrace& trace) {
+  std::vector<LaneSpans> lanes;
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (trace.lanes[static_cast<std::size_t>(lane)].count > 0)
+      lanes.emplace_back(lane, program, trace);
+  return lanes;
+}
+
+}  // namespace
+
+bool RankTrace::records(const RankSchedule& schedule, const LaneItem& item) const {
+  switch (item.type) {
+    case LaneItem::Type::wait:
+    case LaneItem::Type::nothing:
+      return false;
+    case LaneItem::Type::task:
+      return reads_files || !schedule.works[item.index].reads_files();
+    case LaneItem::Type::work:
+    case LaneItem::Type::call:
+    case LaneItem::Type::access:
+      break;
+  }
+  return true;
+}
+
+std::size_t RankTrace::count_of(const RankSchedule& schedule, int lane) const {
+  const auto& items = schedule.lanes[static_cast<std::size_t>(lane)];
+  return static_cast<std::size_t>(std::count_if(
+      items.begin(), items.end(), [&](const LaneItem& item) { return records(schedule, item); }));
 }
 
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace) {
-  const RankSchedule& schedule = *program.schedule;
   Timeline timeline{rank, {}, trace.marks, trace.memory};
-  for (std::size_t lane = 0; lane < trace.done.size(); ++lane)
-    for (const RankTrace::Done& done : trace.done[lane]) {
-      const LaneItem& item = schedule.lanes[lane][done.item];
-      Span span;
-      span.lane = static_cast<Lane>(lane);
-      span.phase = schedule.phases[item.phase];
-      span.begin = done.begin;
-      span.end = done.end;
-      span.external = done.external;
-      if (item.type == LaneItem::Type::work) {
-        const Work& work = schedule.works[item.index];
-        span.kind = schedule.kinds[work.kind];
-        span.flops = work.flops;
-        span.bytes = work.bytes;
-      } else if (item.type == LaneItem::Type::task) {
-        span.kind = schedule.kinds[schedule.works[item.index].kind];  // no more, as in a real one
-      } else if (item.type == LaneItem::Type::access) {
-        const StoreAccess& access = schedule.accesses[item.index];
-        span.kind = schedule.kinds[access.kind];
-        span.flops = access.flops;
-        span.bytes = access.bytes;
-        span.communicates = true;
-      } else {
-        const Call& call = schedule.calls[item.index];
-        span.kind = schedule.kinds[call.kind];
-        span.bytes = call.received;
-        span.communicates = true;
-        span.group = program.groups[call.group].group;
-        span.root = call.root;
-      }
-      timeline.spans.push_back(span);
-    }
+  for (LaneSpans& lane : lanes_of(program, trace))
+    for (; !lane.over(); lane.advance()) timeline.spans.push_back(lane.span());
   std::sort(timeline.spans.begin(), timeline.spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
   return timeline;
 }
 
-std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs) {
+std::vector<EpochCost> epoch_costs(const PricedProgram& program, const RankTrace& trace,
+                                   int epochs) {
+  std::vector<BreakdownSweep> sweeps;
+  for (int e = 0; e < epochs; ++e) sweeps.emplace_back(trace.marks, e);
+  std::vector<LaneSpans> lanes = lanes_of(program, trace);
+  for (;;) {
+    LaneSpans* first = nullptr;
+    for (LaneSpans& lane : lanes)
+      if (!lane.over() && (first == nullptr || lane.begin() < first->begin())) first = &lane;
+    if (first == nullptr) break;
+    const Span& span = first->span();
+    for (BreakdownSweep& sweep : sweeps) sweep.add(span);
+    first->advance();
+  }
   std::vector<EpochCost> costs;
   for (int e = 0; e < epochs; ++e)
-    costs.push_back({epoch_seconds(timeline.marks, e), epoch_breakdown(timeline, e)});
+    costs.push_back({epoch_seconds(trace.marks, e), sweeps[static_cast<std::size_t>(e)].finish()});
   return costs;
 }
 

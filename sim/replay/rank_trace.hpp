@@ -13,23 +13,35 @@ namespace orrery::sim {
 /// Times in seconds since the replay began.
 struct RankTrace {
   struct Done {
-    std::uint32_t item;  ///< in its lane
     double begin, end;
-    double external;  ///< share of its time that is communication between servers
   };
-  std::array<std::vector<Done>, kLanes> done;  ///< works and calls, in the order of their ends
+  /// The works, tasks, calls and accesses of a lane, in the lane's order: 16 bytes each.
+  struct OfLane {
+    Done* done = nullptr;        ///< [all that the lane does], the owner's
+    double* external = nullptr;  ///< share of each that is communication between servers; zeros
+    std::size_t count = 0;
+    void add(double begin, double end, double external_share) {
+      if (external_share != 0) external[count] = external_share;
+      done[count++] = {begin, end};
+    }
+  };
+  std::array<OfLane, kLanes> lanes;
   std::vector<Timeline::Mark> marks;
   std::vector<Timeline::MemoryMark> memory;
+  bool reads_files = false;  ///< reading files takes time; else it is not among what was done
 
-  /// Takes the room for all that a rank does.
-  void reserve(const RankSchedule& schedule);
+  /// Whether an item of a lane is among what was done.
+  bool records(const RankSchedule& schedule, const LaneItem& item) const;
+  /// How much a lane does.
+  std::size_t count_of(const RankSchedule& schedule, int lane) const;
 };
 
 /// The same form as a real rank's, ordered by the spans' beginnings.
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace);
 
-/// Cost of each of these epochs.
-std::vector<EpochCost> epoch_costs(const Timeline& timeline, int epochs);
+/// Cost of each of these epochs: that of the timeline, which is not made for it.
+std::vector<EpochCost> epoch_costs(const PricedProgram& program, const RankTrace& trace,
+                                   int epochs);
 
 /// These epochs of a timeline, with set-up if the first is among them; epochs beyond the last one
 /// are replaced by the last. Memory is kept from the beginning, so that its level is known.

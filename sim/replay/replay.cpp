@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
@@ -22,30 +23,61 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
       hosts_beside_(simulation.cluster.has_hosts()),
       many_servers_(simulation.cluster.servers() > 1),
       began_(std::chrono::steady_clock::now()) {
+  // Of the servers on one machine the first has the processors of all.
   for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
-    processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
-                             s_.behaviour.communication_slowdown,
-                             token(Happening::processor, static_cast<std::int64_t>(d)));
+    if (s_.cluster.server_of(static_cast<int>(d)) < s_.cluster.machines())
+      processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
+                               s_.behaviour.communication_slowdown,
+                               token(Happening::processor, static_cast<std::int64_t>(d)));
   make_hosts();
   std::map<int, int> on_server;
   for (int r = 0; r < s_.ranks(); ++r) {
     Rank rank;
     rank.program = &s_.programs[at(r)];
+    rank.its_schedule = rank.program->schedule.get();
+    for (int lane = 0; lane < kLanes; ++lane)
+      if (!rank.schedule().lanes[at(lane)].empty()) rank.used_lanes = lane + 1;
     rank.device = s_.devices[at(r)];
     rank.server = s_.cluster.server_of(rank.device);
     rank.works_at = hosts_beside_ ? rank.server : rank.device;
     rank.memory_end = memory_end(s_.cluster, rank.device);
     ranks_of_host_[at(rank.works_at)].push_back(r);
     rank.place = on_server[rank.server]++;
-    rank.trace.reserve(rank.schedule());
+    rank.trace.reads_files = s_.cluster.storage.has_rate();
     ranks_.push_back(std::move(rank));
   }
   for (Rank& rank : ranks_)
     rank.sharers = s_.hosts == Hosts::per_server ? on_server[rank.server] : 1;
+  make_room();
   crowded_ = may_be_crowded();
   std::set<const RankSchedule*> seen;
   for (const Rank& rank : ranks_)
     if (seen.insert(rank.program->schedule.get()).second) require_host(rank);
+}
+
+/// For all that the ranks do.
+void Replayer::make_room() {
+  std::map<const RankSchedule*, std::array<std::size_t, kLanes>> counts;
+  std::size_t all = 0;
+  for (const Rank& rank : ranks_) {
+    const auto [found, is_new] = counts.try_emplace(&rank.schedule());
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (is_new) found->second[at(lane)] = rank.trace.count_of(rank.schedule(), lane);
+      all += found->second[at(lane)];
+    }
+  }
+  done_ = Zeros(all * sizeof(RankTrace::Done));
+  external_ = Zeros(all * sizeof(double));  // most are within servers
+  auto* done = static_cast<RankTrace::Done*>(done_.data());
+  auto* external = static_cast<double*>(external_.data());
+  for (Rank& rank : ranks_) {
+    const auto& count = counts.at(&rank.schedule());
+    for (int lane = 0; lane < kLanes; ++lane) {
+      rank.lanes[at(lane)].trace = {done, external, 0};
+      done += count[at(lane)];
+      external += count[at(lane)];
+    }
+  }
 }
 
 Replay Replayer::run() {
@@ -54,6 +86,9 @@ Replay Replayer::run() {
   network_.run(*this);
   require_finished();
   settle_marks();
+  for (Rank& rank : ranks_)
+    for (std::size_t lane = 0; lane < rank.lanes.size(); ++lane)
+      rank.trace.lanes[lane] = rank.lanes[lane].trace;
   return result();
 }
 
@@ -93,13 +128,16 @@ void Replayer::happen(std::uint64_t token) {
       if (--ranks_[at(a)].lanes[at(b)].open == 0) complete(a, b);
       return;
     case Happening::call:
-      return come(a, b);
+      return come(a, b, network_.now());
     case Happening::arrival:
       return arrived(a, b);
     case Happening::core:
       return part_ended(a, b);
-    case Happening::stream:
-      live_[at(a)].instance->stream(b, ready_);
+    case Happening::without_messages:
+      live_[at(a)].instance.arrive(b, network_.now(), ready_, finished_);
+      return follow_up(a);
+    case Happening::message:
+      start(a, b);
       return follow_up(a);
     case Happening::release:
       return add_up(a, b);
@@ -116,9 +154,11 @@ void Replayer::happen(std::uint64_t token) {
 
 /// The timer of a processor rang.
 void Replayer::work_done(Processor& processor) {
-  std::vector<std::uint64_t> done;
+  std::vector<std::uint64_t> done = std::exchange(worked_, {});
   processor.on_timer(done);
   for (const std::uint64_t t : done) happen(t);
+  done.clear();
+  worked_ = std::move(done);
 }
 
 void Replayer::tell_progress() {
@@ -159,21 +199,25 @@ int Replayer::epochs() const {
 
 Replay Replayer::result() const {
   Replay result;
+  result.epochs.resize(at(s_.ranks()));
+  const int count = epochs();
+  parallel_for(s_.ranks(), 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::size_t r = at(begin); r < at(end); ++r)
+      result.epochs[r] = epoch_costs(*ranks_[r].program, ranks_[r].trace, count);
+  });
   double slowest = -1;
   int slowest_rank = 0;
   for (int r = 0; r < s_.ranks(); ++r) {
-    const Timeline all = timeline(r);
-    std::vector<EpochCost> costs = epoch_costs(all, epochs());
     double sum = 0;
-    for (const EpochCost& cost : costs) sum += cost.seconds;
+    for (const EpochCost& cost : result.epochs[at(r)]) sum += cost.seconds;
     if (sum > slowest) {
       slowest = sum;
       slowest_rank = r;
     }
-    result.epochs.push_back(std::move(costs));
+    const auto& marks = ranks_[at(r)].trace.marks;
     const auto first = std::ranges::find_if(
-        all.marks, [](const Timeline::Mark& mark) { return mark.phase.in_epoch(); });
-    result.setup_seconds.push_back(first == all.marks.end() ? 0 : first->at);
+        marks, [](const Timeline::Mark& mark) { return mark.phase.in_epoch(); });
+    result.setup_seconds.push_back(first == marks.end() ? 0 : first->at);
   }
   std::set<int> kept{slowest_rank};
   for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);

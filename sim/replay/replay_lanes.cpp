@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/base/error.hpp"
@@ -11,6 +12,7 @@ namespace orrery::sim {
 namespace {
 
 constexpr double kClockError = 1e-12;  // seconds, of the network's clock
+constexpr double kOthersKnow = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -18,7 +20,8 @@ constexpr double kClockError = 1e-12;  // seconds, of the network's clock
 
 void Replayer::make_hosts() {
   const ServerHost& said = s_.cluster.host;
-  const int count = hosts_beside_ ? s_.cluster.servers() : static_cast<int>(processors_.size());
+  const int count =
+      hosts_beside_ ? s_.cluster.servers() : static_cast<int>(s_.cluster.devices.size());
   ranks_of_host_.resize(at(count));
   for (int h = 0; h < count; ++h) {
     const std::uint64_t cores = token(Happening::host_cores, h),
@@ -26,7 +29,7 @@ void Replayer::make_hosts() {
     if (hosts_beside_)
       hosts_.emplace_back(network_, said.cores, said.memory_bytes_per_second, cores, memory);
     else
-      hosts_.emplace_back(network_, processors_[at(h)], s_.cluster.cores_of(h),
+      hosts_.emplace_back(network_, processor_of(h), s_.cluster.cores_of(h),
                           s_.cluster.devices[at(h)].memory_bytes_per_second, memory);
   }
 }
@@ -102,7 +105,7 @@ void Replayer::issue(int r) {
 /// cluster describes it, else on the device's own cores.
 void Replayer::start_on_core(int device, double seconds, std::uint64_t done) {
   const int h = hosts_beside_ ? s_.cluster.server_of(device) : device;
-  if (!hosts_[at(h)].issues()) return processors_[at(device)].start(seconds, 1, done);
+  if (!hosts_[at(h)].issues()) return processor_of(device).start(seconds, 1, done);
   hosts_[at(h)].cores().start(seconds, 1, done);
   follow(h);
 }
@@ -155,7 +158,7 @@ void Replayer::proceed(int r) {
   }
   if (!rank.host_blocked) rank.issued = schedule.issued;
   issue(r);
-  for (int lane = 0; lane < kLanes; ++lane) wake(r, lane);
+  for (int lane = 0; lane < rank.used_lanes; ++lane) wake(r, lane);
 }
 
 /// The awaited event may have passed.
@@ -174,11 +177,11 @@ void Replayer::wake_host(int r, int lane) {
 // ---- lanes --------------------------------------------------------------------------------------
 
 void Replayer::work_off() {
-  while (!to_do_.empty()) {
-    const auto [r, lane] = to_do_.front();
-    to_do_.pop_front();
+  for (std::size_t next = 0; next < to_do_.size(); ++next) {
+    const auto [r, lane] = to_do_[next];
     advance(r, lane);
   }
+  to_do_.clear();
 }
 
 /// Starts what the lane can start now.
@@ -189,7 +192,12 @@ void Replayer::advance(int r, int l) {
   const auto& items = schedule.lanes[at(l)];
   while (!lane.busy && lane.cursor < items.size()) {
     const LaneItem& item = items[lane.cursor];
-    if (!may_start(rank, item, lane, r, l)) return;
+    const double time = start_of(rank, item, lane);
+    if (time > network_.now()) {
+      if (time == kOthersKnow) return;
+      // The time is certain if no host can become faster or slower.
+      if (item.type != LaneItem::Type::call || crowded_) return later(lane, r, l, time);
+    }
     switch (item.type) {
       case LaneItem::Type::wait:
       case LaneItem::Type::nothing:
@@ -198,8 +206,7 @@ void Replayer::advance(int r, int l) {
       case LaneItem::Type::work: {
         const Work& work = schedule.works[item.index];
         begin(lane);
-        processors_[at(rank.device)].start(work.seconds, work.threads,
-                                           token(Happening::work, r, l));
+        processor_of(rank.device).start(work.seconds, work.threads, token(Happening::work, r, l));
         break;
       }
       case LaneItem::Type::task: {
@@ -215,11 +222,8 @@ void Replayer::advance(int r, int l) {
         break;
       }
       case LaneItem::Type::call:
-        begin(lane);
-        if (s_.library.collective_seconds > 0)
-          network_.at(network_.now() + s_.library.collective_seconds, token(Happening::call, r, l));
-        else
-          come(r, l);
+        begin(lane, time);
+        announce(r, l, time + s_.library.collective_seconds);
         break;
       case LaneItem::Type::access:
         begin(lane);
@@ -241,41 +245,42 @@ void Replayer::read_files(const Work& task, int r, int l) {
                 token(Happening::task, r, l));
 }
 
-bool Replayer::may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l) {
+/// When the item starts, as far as is known now: at once, later, or kOthersKnow, if the host or
+/// another lane will wake this one.
+double Replayer::start_of(const Rank& rank, const LaneItem& item, LaneState& lane) {
   const double now = network_.now();
   const bool waits = item.type == LaneItem::Type::wait &&
                      rank.lanes[at(static_cast<int>(item.waits_for))].cursor < item.index;
-  if (item.issued.submits > rank.issued.submits ||
-      waits) {  // the host or the other lane will wake this one
+  if (item.issued.submits > rank.issued.submits || waits) {
     lane.blocked = true;
-    return false;
+    return kOthersKnow;
   }
   // The host issued long ago what was submitted before its last step.
-  const double issued_at = item.issued.submits > rank.first.submits
-                               ? clock_of(rank).time_of(host_time(rank, item.issued))
-                               : now;
+  const double issued_at =
+      item.issued.submits > rank.first.submits ? time_of(rank, host_time(rank, item.issued)) : now;
+  const bool passes = item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing;
   if (issued_at > now) {
     lane.blocked = true;
-    return later(lane, r, l, issued_at);
+    if (passes || item.type != LaneItem::Type::call || crowded_) return issued_at;
   }
-  if (item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing) return true;
-  if (std::exchange(lane.blocked, false)) lane.not_before = now + s_.behaviour.handover_seconds;
-  return lane.not_before <= now || later(lane, r, l, lane.not_before);
+  const double time = std::max(now, issued_at);
+  if (passes) return time;
+  if (std::exchange(lane.blocked, false)) lane.not_before = time + s_.behaviour.handover_seconds;
+  return std::max(time, lane.not_before);
 }
 
 /// Asks for one wake-up.
-bool Replayer::later(LaneState& lane, int r, int l, double time) {
+void Replayer::later(LaneState& lane, int r, int l, double time) {
   if (lane.wake_at != time) network_.at(time, token(Happening::lane, r, l));
   lane.wake_at = time;
-  return false;
 }
 
 /// The running item has ended.
 void Replayer::complete(int r, int l) {
   Rank& rank = ranks_[at(r)];
   LaneState& lane = rank.lanes[at(l)];
-  rank.trace.done[at(l)].push_back({lane.cursor, lane.begin, network_.now(),
-                                    std::exchange(lane.exchange, {}).external_share().value_or(0)});
+  lane.trace.add(lane.begin, network_.now(),
+                 std::exchange(lane.exchange, {}).external_share().value_or(0));
   lane.busy = false;
   pass(r, l);
   wake(r, l);
@@ -285,7 +290,7 @@ void Replayer::complete(int r, int l) {
 void Replayer::pass(int r, int l) {
   Rank& rank = ranks_[at(r)];
   ++rank.lanes[at(l)].cursor;
-  for (int other = 0; other < kLanes; ++other) {
+  for (int other = 0; other < rank.used_lanes; ++other) {
     if (other == l) continue;
     const LaneState& waiting = rank.lanes[at(other)];
     const auto& items = rank.schedule().lanes[at(other)];

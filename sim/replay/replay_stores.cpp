@@ -91,7 +91,7 @@ Traffic::Pair Replayer::ends_of(const Asked& asked) const {
 
 /// A message of rows begins (+1) or ends (−1) at a rank; a device with a host is not part of it.
 void Replayer::communicates(int r, int change) {
-  if (!hosts_beside_) processors_[at(ranks_[at(r)].device)].communicates(change);
+  if (!hosts_beside_) processor_of(ranks_[at(r)].device).communicates(change);
 }
 
 void Replayer::access_arrived(int slot) {

@@ -19,6 +19,7 @@
 #include "sim/replay/processor.hpp"
 #include "sim/replay/rank_trace.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/zeros.hpp"
 
 namespace orrery::sim {
 
@@ -34,7 +35,8 @@ enum class Happening : std::uint64_t {
   call,
   arrival,
   core,
-  stream,
+  message,
+  without_messages,
   release,
   sum,
   access_arrival,
@@ -58,7 +60,8 @@ class Replayer final : public NetworkListener {
   void on_arrival(std::uint64_t token) override;
 
  private:
-  struct LaneState {
+  /// Thousands of ranks take turns, so what an item needs stands close together.
+  struct alignas(64) LaneState {
     std::uint32_t cursor = 0;  ///< items before it are done
     bool busy = false;         ///< the item at the cursor runs
     int open = 0;              ///< parts of the running task; collectives that it belongs to
@@ -66,32 +69,36 @@ class Replayer final : public NetworkListener {
     double not_before = 0;     ///< hand-over
     double wake_at = -1;       ///< a timer was set for then
     double begin = 0;
+    RankTrace::OfLane trace;
     ExchangeTime exchange;  ///< of the running collective or access
   };
 
   struct Rank {
     const PricedProgram* program = nullptr;
-    int device = 0, server = 0, place = 0, sharers = 1;
-    int works_at = 0;    ///< in hosts_
-    int memory_end = 0;  ///< of the network
-    std::array<LaneState, kLanes> lanes;
-    std::size_t host = 0;  ///< next item of the host
-    Issued issued;         ///< the position that the host has reached
-    Issued first;          ///< before its last step
-    double base = 0;       ///< time of its last step, by its clock
+    const RankSchedule* its_schedule = nullptr;
+    int used_lanes = 0;      ///< those from here on have no items
+    std::uint32_t host = 0;  ///< next item of the host
+    Issued issued;           ///< the position that the host has reached
+    Issued first;            ///< before its last step
+    double base = 0;         ///< time of its last step, by its clock
     bool host_blocked = false;
     bool issuing = false;  ///< on a core of its host
-    bool serves = false;   ///< a request for its rows
+    int device = 0, place = 0, sharers = 1;
+    int works_at = 0;  ///< in hosts_
+    std::array<LaneState, kLanes> lanes;
+    int server = 0;
+    int memory_end = 0;   ///< of the network
+    bool serves = false;  ///< a request for its rows
     std::deque<int> to_serve;
     RankTrace trace;
-    const RankSchedule& schedule() const { return *program->schedule; }
+    const RankSchedule& schedule() const { return *its_schedule; }
   };
 
   struct Live {
     CallKey key;
-    std::shared_ptr<const CallPlan> plan;
-    std::unique_ptr<Instance> instance;
-    bool counted = false;  ///< in an epoch
+    std::shared_ptr<const CallPlan> plan;  ///< none while the place is free
+    Instance instance;                     ///< keeps its memory for the next one
+    bool counted = false;                  ///< in an epoch
   };
 
   struct Ends {
@@ -116,10 +123,21 @@ class Replayer final : public NetworkListener {
     double first = 1;               ///< share of it before the answer begins
   };
 
+  void make_room();
+
   // hosts
   void make_hosts();
+  /// A device's own, or that of the first server on its machine; devices count server by server.
+  Processor& processor_of(int device) {
+    const std::size_t count = processors_.size();
+    return processors_[at(device) < count ? at(device) : at(device) % count];
+  }
   Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
   const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
+  /// When the rank's host has done so much work. If nobody crowds it, its clock runs evenly.
+  double time_of(const Rank& rank, double work) const {
+    return crowded_ ? clock_of(rank).time_of(work) : work;
+  }
   void require_host(const Rank& rank);
   bool may_be_crowded() const;
   void follow(int h);
@@ -137,22 +155,24 @@ class Replayer final : public NetworkListener {
   void work_off();
   void advance(int r, int l);
   void read_files(const Work& task, int r, int l);
-  bool may_start(const Rank& rank, const LaneItem& item, LaneState& lane, int r, int l);
-  bool later(LaneState& lane, int r, int l, double time);
-  void begin(LaneState& lane) {
+  double start_of(const Rank& rank, const LaneItem& item, LaneState& lane);
+  void later(LaneState& lane, int r, int l, double time);
+  void begin(LaneState& lane, double time) {
     lane.busy = true;
-    lane.begin = network_.now();
+    lane.begin = time;
     ++operations_;
   }
+  void begin(LaneState& lane) { begin(lane, network_.now()); }
   void complete(int r, int l);
   void pass(int r, int l);
 
   // collectives
-  void come(int r, int l);
+  void announce(int r, int l, double time);
+  void come(int r, int l, double time);
   int slot_of(const CallKey& key, int r, const Call& call, bool counted);
   void follow_up(int slot);
-  void await_messages(int r, int l, const CallPlan& plan);
-  void count(const Live& live, const Message& message, int under_way, int awaited);
+  void await_messages(int r, int l, const CallPlan& plan, double time);
+  void count(const Live& live, const MessagePlan::Path& path, int under_way, int awaited);
   bool external(int r, int peer) const { return ranks_[at(r)].server != ranks_[at(peer)].server; }
   Ends ends(const Live& live, int m) const;
   double latency(const Ends& e) const {
@@ -207,16 +227,18 @@ class Replayer final : public NetworkListener {
   bool hosts_beside_;  ///< their devices; else those are machines
   bool many_servers_;  ///< more than one
   std::chrono::steady_clock::time_point began_;
-  std::vector<Processor> processors_;  ///< of devices
+  std::vector<Processor> processors_;  ///< of devices; of several servers on a machine, once
   std::deque<Host> hosts_;             ///< of servers, or of devices if those are machines
   std::vector<std::vector<int>> ranks_of_host_;
   bool crowded_ = false;  ///< threads may find their cores busy
   std::vector<Rank> ranks_;
-  std::deque<std::pair<int, int>> to_do_;
+  Zeros done_, external_;  ///< of their traces
+  std::vector<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;
   std::vector<Live> live_;
   std::vector<int> free_slots_;
   std::vector<int> ready_, finished_;
+  std::vector<std::uint64_t> worked_;  ///< tokens of work that a processor has done
   std::vector<Asked> asked_;
   std::vector<int> free_asked_;
   std::int64_t messages_ = 0, operations_ = 0, events_ = 0;

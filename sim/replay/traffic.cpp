@@ -59,13 +59,27 @@ Traffic::Traffic(const Cluster& cluster, const std::vector<Pair>& pairs) {
         host ? routes_between_hosts(router, hosts, from - devices, devices, list)
              : router.from(from, list);
     for (std::size_t i = 0; i < list.size(); ++i) {
-      numbers_of_pairs_.emplace(key({from, list[i]}), static_cast<int>(paths_.size()));
-      paths_.push_back({routes[i].latency_seconds, routes[i].bytes_per_second});
       std::vector<int> capacities;
       for (const Hop& hop : routes[i].hops) add_capacities(cluster, hop, capacities);
-      plan_.connections.push_back({from, list[i], std::move(capacities)});
+      connect({from, list[i]}, {routes[i].latency_seconds, routes[i].bytes_per_second},
+              std::move(capacities));
     }
   }
+  for (auto& targets_of_end : from_) std::sort(targets_of_end.begin(), targets_of_end.end());
+}
+
+void Traffic::connect(Pair pair, const Path& path, std::vector<int> capacities) {
+  if (at(pair.first) >= from_.size()) from_.resize(at(pair.first) + 1);
+  from_[at(pair.first)].emplace_back(pair.second, static_cast<int>(paths_.size()));
+  paths_.push_back(path);
+  plan_.connections.push_back({pair.first, pair.second, std::move(capacities)});
+}
+
+int Traffic::connection(Pair pair) const {
+  const auto& targets = from_[at(pair.first)];
+  const auto found = std::lower_bound(targets.begin(), targets.end(), std::pair{pair.second, 0});
+  ORRERY_ASSERT(found != targets.end() && found->first == pair.second);
+  return found->second;
 }
 
 /// A device's files pass what its server can read and, if servers share a file system, what all can.
@@ -73,9 +87,10 @@ void Traffic::connect_to_storage(const Cluster& cluster, int device) {
   const FileStorage& storage = cluster.storage;
   const int from = storage_end(cluster);
   const auto number_of = [&](int key, const std::string& name, double rate) {
-    const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(capacities_.size()));
+    const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(names_.size()));
     if (added) {
-      capacities_.push_back({{name, "storage", rate, 0, 0}, 0, 0});
+      names_.push_back({name, "storage", rate, 0, 0});
+      loads_.emplace_back();
       plan_.bytes_per_second.push_back(rate);
     }
     return found->second;
@@ -88,9 +103,7 @@ void Traffic::connect_to_storage(const Cluster& cluster, int device) {
     list.push_back(number_of(-1, "storage", storage.shared_bytes_per_second));
     rate = std::min(rate, storage.shared_bytes_per_second);
   }
-  numbers_of_pairs_.emplace(key({from, device}), static_cast<int>(paths_.size()));
-  paths_.push_back({storage.latency_seconds, rate});
-  plan_.connections.push_back({from, device, std::move(list)});
+  connect({from, device}, {storage.latency_seconds, rate}, std::move(list));
   plan_.ends = from + 1;
 }
 
@@ -105,43 +118,45 @@ void Traffic::add_capacities(const Cluster& cluster, const Hop& hop, std::vector
 }
 
 int Traffic::capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way) {
-  const auto [at, added] = numbers_.try_emplace(3 * number + static_cast<int>(way),
-                                                static_cast<int>(capacities_.size()));
+  const auto [at, added] =
+      numbers_.try_emplace(3 * number + static_cast<int>(way), static_cast<int>(names_.size()));
   if (!added) return at->second;
   const auto name = [&](int node) { return cluster.nodes[orrery::at(node)].name; };
   const bool backward = way == Way::backward;
   const double rate = way == Way::both ? both_directions(link) : link.bytes_per_second;
   // A separate type, so that sums over a type's links count bytes once.
   const char* suffix = way == Way::both && link.duplex == Duplex::kFull ? " (both ways)" : "";
-  capacities_.push_back(
-      {{fmt::format("{} {} {}", name(backward ? link.to : link.from), way == Way::both ? "-" : ">",
-                    name(backward ? link.from : link.to)),
-        link.type + suffix, rate, 0, 0},
-       0,
-       0});
+  names_.push_back({fmt::format("{} {} {}", name(backward ? link.to : link.from),
+                                way == Way::both ? "-" : ">", name(backward ? link.from : link.to)),
+                    link.type + suffix, rate, 0, 0});
+  loads_.emplace_back();
   plan_.bytes_per_second.push_back(rate);
   return at->second;
 }
 
 void Traffic::begin(int connection, double bytes, double now) {
   for (const int c : capacities_of(connection)) {
-    Capacity& capacity = capacities_[at(c)];
-    capacity.use.bytes += bytes;
-    if (capacity.under_way++ == 0) capacity.busy_since = now;
+    Load& load = loads_[at(c)];
+    load.bytes += bytes;
+    if (load.under_way++ == 0) load.busy_since = now;
   }
 }
 
 void Traffic::end(int connection, double now) {
   for (const int c : capacities_of(connection)) {
-    Capacity& capacity = capacities_[at(c)];
-    if (--capacity.under_way == 0) capacity.use.busy_seconds += now - capacity.busy_since;
+    Load& load = loads_[at(c)];
+    if (--load.under_way == 0) load.busy_seconds += now - load.busy_since;
   }
 }
 
 std::vector<LinkUse> Traffic::use() const {
   std::vector<LinkUse> list;
-  for (const Capacity& c : capacities_)
-    if (c.use.bytes > 0) list.push_back(c.use);
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    if (loads_[c].bytes <= 0) continue;
+    list.push_back(names_[c]);
+    list.back().bytes = loads_[c].bytes;
+    list.back().busy_seconds = loads_[c].busy_seconds;
+  }
   return list;
 }
 

@@ -32,7 +32,9 @@ class Traffic {
 
   const InterconnectPlan& plan() const { return plan_; }
   /// The number of the plan's connection between two ends.
-  int connection(Pair pair) const { return numbers_of_pairs_.at(key(pair)); }
+  ///
+  /// Requires  one of the pairs that it was made for
+  int connection(Pair pair) const;
   double latency_seconds(int connection) const { return paths_[at(connection)].latency_seconds; }
   double bytes_per_second(int connection) const { return paths_[at(connection)].bytes_per_second; }
 
@@ -46,14 +48,12 @@ class Traffic {
   struct Path {
     double latency_seconds, bytes_per_second;
   };
-  struct Capacity {
-    LinkUse use;
+  /// What passes a capacity.
+  struct Load {
+    double bytes = 0, busy_seconds = 0, busy_since = 0;
     int under_way = 0;
-    double busy_since = 0;
   };
-  static std::uint64_t key(Pair pair) {
-    return static_cast<std::uint64_t>(pair.first) << 32 | static_cast<std::uint32_t>(pair.second);
-  }
+  void connect(Pair pair, const Path& path, std::vector<int> capacities);
   const std::vector<int>& capacities_of(int connection) const {
     return plan_.connections[at(connection)].capacities;
   }
@@ -62,9 +62,11 @@ class Traffic {
   int capacity(const Cluster& cluster, const ClusterLink& link, int number, Way way);
 
   InterconnectPlan plan_;
-  std::vector<Capacity> capacities_;
+  std::vector<LinkUse> names_;  ///< of each capacity: all but what is in its load
+  std::vector<Load> loads_;
   std::unordered_map<int, int> numbers_;  ///< of (link, way); of the storage: below 0
-  std::unordered_map<std::uint64_t, int> numbers_of_pairs_;
+  /// For each end, whom it sends to, in ascending order, and the connection's number.
+  std::vector<std::vector<std::pair<int, int>>> from_;
   std::vector<Path> paths_;  ///< of each connection
 };
 

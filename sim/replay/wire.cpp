@@ -43,8 +43,8 @@ void fields(A& a, FileStorage& storage) {
 
 template <class A>
 void fields(A& a, Cluster& cluster) {
-  auto& [name, description, nodes, links, devices, host, relay, storage] = cluster;
-  a(name, description, nodes, links, devices, host, relay, storage);
+  auto& [name, description, nodes, links, devices, host, relay, storage, per_machine] = cluster;
+  a(name, description, nodes, links, devices, host, relay, storage, per_machine);
 }
 
 }  // namespace orrery

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "core/base/error.hpp"
+#include "core/base/rng.hpp"
 #include "core/runtime/ledger.hpp"
 
 namespace orrery {
@@ -45,6 +49,86 @@ TEST(Breakdown, EveryInstantIsChargedOnce) {
   EXPECT_DOUBLE_EQ(b.hidden, 2);
   EXPECT_DOUBLE_EQ(b.total(), epoch_seconds(t.marks, 0));
   EXPECT_DOUBLE_EQ(b.compute_by_kind.at("gemm"), 4);
+}
+
+/// The epoch instant by instant: between two neighbouring ends of spans or windows nothing changes.
+Breakdown by_instants(const Timeline& t, const std::vector<std::pair<double, double>>& windows) {
+  std::vector<double> ends;
+  for (const auto& [begin, end] : windows) ends.insert(ends.end(), {begin, end});
+  for (const Span& s : t.spans) ends.insert(ends.end(), {s.begin, s.end});
+  std::sort(ends.begin(), ends.end());
+  Breakdown sum;
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    const double middle = (ends[i - 1] + ends[i]) / 2, seconds = ends[i] - ends[i - 1];
+    const auto around = [middle](const auto& w) { return w.first < middle && middle < w.second; };
+    if (std::none_of(windows.begin(), windows.end(), around)) continue;
+    bool computes = false, synchronises = false, loads = false, samples = false;
+    double share = -1;
+    for (const Span& s : t.spans) {
+      if (!around(std::pair{s.begin, s.end})) continue;
+      if (s.communicates && s.phase.stage == Stage::synchronise) {
+        synchronises = true;
+      } else if (s.communicates) {
+        share = std::max(share, s.external);
+      } else if (s.lane == Lane::sampler) {
+        samples = true;
+      } else if (s.lane == Lane::copy) {
+        loads = true;
+      } else {
+        computes = true;
+        sum.compute_by_kind[std::string(s.kind)] += seconds;
+      }
+    }
+    if (computes) {
+      sum.compute += seconds;
+      if (synchronises || share >= 0) sum.hidden += seconds;
+    } else if (share >= 0) {
+      sum.external += share * seconds;
+      sum.internal += (1 - share) * seconds;
+    } else {
+      (synchronises ? sum.synchronise
+       : loads      ? sum.load
+       : samples    ? sum.sample
+                    : sum.other) += seconds;
+    }
+  }
+  return sum;
+}
+
+/// Spans of all lanes, over the edges of an epoch that the host enters twice, some of no length, in
+/// any order.
+TEST(Breakdown, OfRandomSpansIsThatOfTheirInstants) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::uint32_t drawn = 0;
+    const auto draw = [&](std::uint64_t below) {
+      return random_bits(seed, Purpose::permutation, 0, drawn++)[0] % below;
+    };
+    Timeline t;
+    t.marks = {{{Stage::forward, 0, 1}, 3.0},
+               {{Stage::forward, 1, 1}, 9.0},
+               {{Stage::forward, 0, 2}, 12.0},
+               {{Stage::evaluate, 0}, 20.0}};
+    for (int i = 0; i < 40; ++i) {
+      const Lane lane =
+          std::array{Lane::compute, Lane::comm, Lane::comm2, Lane::copy, Lane::sampler}[draw(5)];
+      const bool communicates = lane == Lane::comm || lane == Lane::comm2;
+      const double begin = 0.5 * static_cast<double>(draw(46)),
+                   share = 0.25 * static_cast<double>(draw(5));
+      t.spans.push_back(span(lane, draw(4) == 0 ? Stage::synchronise : Stage::forward, begin,
+                             begin + 0.5 * static_cast<double>(draw(6)), communicates,
+                             communicates ? share : 0));
+    }
+
+    const Breakdown made = epoch_breakdown(t, 0);
+
+    const Breakdown expected = by_instants(t, {{3, 9}, {12, 20}});
+    for (const EpochPart& part : kEpochParts)
+      EXPECT_NEAR(made.*part.seconds, expected.*part.seconds, 1e-12) << part.key << seed;
+    EXPECT_NEAR(made.total(), 14, 1e-12);
+    ASSERT_EQ(made.compute_by_kind.contains("gemm"), expected.compute_by_kind.contains("gemm"));
+    if (!made.compute_by_kind.contains("gemm")) continue;
+    EXPECT_NEAR(made.compute_by_kind.at("gemm"), expected.compute_by_kind.at("gemm"), 1e-12);
+  }
 }
 
 /// An exchange of 8 seconds, a quarter of it between servers, of which computing hides 2 seconds;

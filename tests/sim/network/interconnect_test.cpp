@@ -112,6 +112,40 @@ TEST_P(Engines, FlowsOfDifferentLatencyShareALinkFairly) {
   EXPECT_NEAR(ends.at(1), 2e-6 + 2e8 / 10e9, 1e-11);
 }
 
+/// Timer 0 moves timer 1 from 5 to 2, and timer 2 from 3 to 6.
+class Moves final : public NetworkListener {
+ public:
+  explicit Moves(Interconnect& network) : network_(network) {
+    network.at(1, 0);
+    timers_ = {network.at(5, 1), network.at(3, 2)};
+  }
+  void on_timer(std::uint64_t i) override {
+    rung_.push_back(static_cast<double>(i));
+    rung_.push_back(network_.now());
+    if (i != 0) return;
+    network_.move(timers_[0], 2, 1);
+    network_.move(timers_[1], 6, 2);
+  }
+  void on_arrival(std::uint64_t) override {}
+  std::vector<double> rung_;
+
+ private:
+  Interconnect& network_;
+  std::vector<Interconnect::Timer> timers_;
+};
+
+TEST_P(Engines, ATimerThatWasMovedRingsThen) {
+  const auto rung = in_child([this] {
+    const InterconnectPlan plan{{1e9}, 2, {{0, 1, {0}}}};
+    const auto network = GetParam()(plan);
+    Moves moves(*network);
+    network->run(moves);
+    return moves.rung_;
+  });
+
+  EXPECT_EQ(rung, (std::vector<double>{0, 1, 1, 2, 2, 6}));
+}
+
 TEST_P(Engines, HalfTheRateTakesTwiceAsLong) {
   const auto end = [this](double rate) {
     return Ends::of(GetParam(), {{rate}, 2, {{0, 1, {0}}}}, {{0, 1e9, 0, 0}}).at(0);

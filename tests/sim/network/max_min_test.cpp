@@ -94,6 +94,28 @@ TEST(MaxMin, ChangesNothingFarFromTheChange) {
   EXPECT_EQ(sharing.rate(shared), 1e9);
 }
 
+TEST(MaxMin, AFlowWithItsRouteToItselfChangesNothingElse) {
+  MaxMin sharing({1e9, 2e9, 3e9});
+  const std::vector<int> first{0}, others{1, 2};
+  std::vector<int> changed;
+
+  const int one = sharing.add(first), two = sharing.add(others);
+
+  EXPECT_TRUE(sharing.settled());
+  EXPECT_EQ(sharing.rate(one), 1e9);
+  EXPECT_EQ(sharing.rate(two), 2e9);
+  const int three = sharing.add(others);
+  EXPECT_FALSE(sharing.settled());
+  sharing.settle(changed);
+  EXPECT_EQ(sharing.rate(two), 1e9);
+  EXPECT_EQ(sharing.rate(three), 1e9);
+  sharing.remove(one);
+  EXPECT_TRUE(sharing.settled());
+  sharing.remove(two);
+  sharing.settle(changed);
+  EXPECT_EQ(sharing.rate(three), 2e9);
+}
+
 TEST(MaxMin, AFlowThatLeavesGivesItsShareToThoseWhoCanUseIt) {
   // a: 0; b: 0 and 1; c: 1. Capacities 10 and 4: b and c have 2 each, a has 8. Without c, b has 4, a 6.
   MaxMin sharing({10, 4});

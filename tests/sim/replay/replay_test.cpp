@@ -80,6 +80,84 @@ TEST(Replay, WaitingForANeighbourIsTimeInsideTheServer) {
   EXPECT_DOUBLE_EQ(spent[3], spent[2]);
 }
 
+/// Broadcasts of all roots over three servers, in chunks, one behind the other beside kernels that
+/// they slow down, with all that a device and a library add.
+Simulation pipelined_broadcasts() {
+  StarCluster star;
+  star.servers = 3;
+  star.devices_per_server = 4;
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 12; ++r) {
+    Script script;
+    for (int root = 0; root < 12; ++root) {
+      script.broadcast(Lane::comm, world_group(12), root, root % 3 == 0 ? 1e3 : 5e6);
+      script.wait(Lane::compute, Lane::comm);
+      script.work(Lane::compute, 1e-3 * (1 + (r + root) % 3));
+      if (root % 2 == 1) script.wait(Lane::comm, Lane::compute);
+    }
+    programs.push_back(script.done());
+  }
+  Simulation s = simulation_of(star.make(), programs);
+  s.collectives.algorithm = "hierarchical";
+  s.collectives.channels = 1;
+  s.behaviour = {2e-6, 3e-6, 5e-6, 1.25};
+  s.library.issue_seconds = 4e-6;
+  s.library.collective_seconds = 6e-6;
+  s.library.message_seconds = 1e-6;
+  return s;
+}
+
+TEST(Replay, BroadcastsBehindEachOtherTakeAsLongOnBothEngines) {
+  const Simulation s = pipelined_broadcasts();
+
+  const auto seconds = seconds_of(s);
+  const auto of_head = breakdown_of(s, 4);
+
+  EXPECT_EQ(seconds.size(), 12);
+  EXPECT_GT(of_head[1], 0);
+}
+
+TEST(Replay, EpochsCostWhatTheirTimelinesSay) {
+  Simulation s = pipelined_broadcasts();
+  s.timeline_ranks = 12;
+  Traffic traffic(s.cluster, connected_pairs(s));
+  const auto network = make_fluid_interconnect(traffic.plan());
+
+  const Replay made = replay(s, traffic, *network);
+
+  ASSERT_EQ(made.timelines.size(), 12);
+  for (const Timeline& t : made.timelines) {
+    EXPECT_EQ(t.spans.size(), 24);
+    const EpochCost& cost = made.epochs[static_cast<std::size_t>(t.rank)].at(0);
+    EXPECT_EQ(cost.seconds, epoch_seconds(t.marks, 0));
+    EXPECT_EQ(cost.breakdown, epoch_breakdown(t, 0));
+  }
+}
+
+/// Rank 2 sends nothing and is sent nothing: it leaves when it has come, and that takes as long as a
+/// collective begins.
+TEST(Replay, WhoHasNoMessagesLeavesWhenItHasCome) {
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 3; ++r) {
+    Script script;
+    script.parts(r < 2 ? std::vector<double>{r == 0 ? 0 : 5e6, r == 1 ? 0 : 5e6, 0.0}
+                       : std::vector<double>{0, 0, 0});
+    script.call(Lane::comm, world_group(3),
+                {CollectiveKind::all_to_all, 1, 0, -1, -1, 5e6, 5e6, 0});
+    programs.push_back(script.done());
+  }
+  StarCluster star;
+  star.devices_per_server = 3;
+  Simulation s = simulation_of(star.make(), programs);
+  s.library.collective_seconds = 1e-3;
+
+  const auto seconds = seconds_of(s);
+
+  EXPECT_NEAR(seconds.at(0), 1e-3 + 1e-6 + 5e6 / 10e9, kExact);
+  EXPECT_NEAR(seconds.at(1), 1e-3 + 1e-6 + 5e6 / 10e9, kExact);
+  EXPECT_NEAR(seconds.at(2), 1e-3, kExact);
+}
+
 TEST(Replay, RingAllReduceIsTheTextbookFormula) {
   for (const int p : {2, 3, 4, 8}) {
     StarCluster star;
@@ -221,6 +299,35 @@ TEST(Replay, RanksShareTheCoresOfACpu) {
   EXPECT_NEAR(epoch(2, 1), 1e-3, kExact);
   EXPECT_NEAR(epoch(4, 1), 2e-3, kExact);
   EXPECT_NEAR(epoch(3, 2), 3e-3, kExact);
+}
+
+TEST(Replay, ServersOnOneMachineShareItsCores) {
+  StarCluster star;
+  star.servers = 4;
+  star.devices_per_server = 1;
+  star.cores = 1;
+  Cluster cluster = star.make();
+  const auto epochs = [&] {
+    std::vector<PricedProgram> programs;
+    for (const double seconds : {1e-3, 2e-3, 3e-3, 4e-3}) {
+      Script script;
+      script.work(Lane::compute, seconds, 1);
+      programs.push_back(script.done());
+    }
+    return seconds_of(simulation_of(cluster, programs));
+  };
+  EXPECT_NEAR(epochs().at(0), 1e-3, kExact);
+
+  cluster.servers_per_machine = 2;  // 0 and 2 on one core, 1 and 3 on the other
+  validate(cluster);
+  const auto shared = epochs();
+
+  EXPECT_NEAR(shared.at(0), 2e-3, kExact);
+  EXPECT_NEAR(shared.at(2), 4e-3, kExact);
+  EXPECT_NEAR(shared.at(1), 4e-3, kExact);
+  EXPECT_NEAR(shared.at(3), 6e-3, kExact);
+  cluster.servers_per_machine = 3;
+  EXPECT_THROW(validate(cluster), ConfigError);
 }
 
 TEST(Replay, CopiesTakeACoreFromKernels) {

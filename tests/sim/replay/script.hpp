@@ -50,6 +50,8 @@ class Script {
     schedule_.calls.push_back(call);
     item(lane, LaneItem::Type::call, schedule_.calls.size() - 1);
   }
+  /// Bytes for each rank, which calls name by their number.
+  void parts(const std::vector<double>& bytes) { schedule_.parts.push_back(bytes); }
   /// So many rows of each rank of the group, of 512 bytes; each owner takes so long for them.
   void access(Lane lane, const Group& group, const std::vector<double>& rows, double seconds,
               bool adds = false) {
