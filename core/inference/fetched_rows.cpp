@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 
 namespace orrery {
 
@@ -21,7 +22,7 @@ FetchedRows::FetchedRows(Runtime& rt, const LayerGraphs& graphs, const Inference
     : rt_(rt), graphs_(graphs), config_(config), column_tiles_(column_tiles), weighed_(weighed) {}
 
 void FetchedRows::begin(int layer, std::int64_t /*width*/, std::int64_t own) {
-  multiplied_ = own == 0;
+  own_ = own;
   if (own > 0) {
     const std::int64_t rows = rows_that_fit(config_.group_bytes, own);
     if (!graphs_.alike() || rows != rows_per_group_) load(layer, rows);
@@ -30,6 +31,7 @@ void FetchedRows::begin(int layer, std::int64_t /*width*/, std::int64_t own) {
 }
 
 void FetchedRows::set_out() {
+  multiplied_ = own_ == 0;
   if (multiplied_) return;
   for (FetchGroup& group : groups_) group.numbers = group.rows = std::nullopt;
   const Event free = rt_.record(Lane::compute);
@@ -68,6 +70,8 @@ void FetchedRows::load(int layer, std::int64_t rows_per_group) {
   numbers_ = {};
   rows_per_group_ = rows_per_group;
   most_entries_ = 0;
+  // Ranks of one process cut at the same time.
+  const ThreadPool pool(std::max(1, available_cores() / rt_.size()));
   const PartRows cut = graphs_.cut(layer, part(), rows_per_group);
   std::optional<PartEdges> edges;
   if (weighed_) edges = edges_of(cut);

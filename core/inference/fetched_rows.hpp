@@ -90,7 +90,8 @@ class FetchedRows final : public TileSum {
   Block local_;
   std::vector<FetchGroup> groups_;
   Buffer numbers_;          ///< of all rows that this rank requests
-  bool multiplied_ = true;  ///< the layer's one product is done, or there is none
+  std::int64_t own_ = 0;    ///< columns for which there is room
+  bool multiplied_ = true;  ///< the product since set_out() is done, or there is none
 
   std::array<Buffer, 2> asked_, sent_, received_;  ///< numbers, and rows
   Buffer partial_;                                 ///< what a group adds to some rows of the part

@@ -70,6 +70,14 @@ Buffer load_layer(Runtime& rt, const InferenceProblem& problem, const LayerStore
   return tile;
 }
 
+/// x, or a copy of it where its rows do not follow each other in memory.
+Tensor contiguous(Runtime& rt, const Tensor& x, Buffer& copy) {
+  if (x.contiguous()) return x;
+  copy = Buffer(rt, x.shape, DType::f32, "activations/whole rows");
+  rt.submit(Lane::compute, Copy{x, copy.tensor()});
+  return copy.tensor();
+}
+
 /// Stores a rank's tiles while the next layer is computed.
 class LayerKeeper {
  public:
@@ -78,8 +86,10 @@ class LayerKeeper {
     if (layers_ == nullptr) return;
     finish();
     const auto saved = std::make_shared<std::vector<float>>();
+    Buffer copy;
+    const Tensor whole = contiguous(rt_, tile, copy);
     rt_.wait(Lane::copy, rt_.record(Lane::compute));
-    rt_.submit(Lane::copy, Save{tile, saved});
+    rt_.submit(Lane::copy, Save{whole, saved});
     rt_.wait(Lane::compute, rt_.record(Lane::copy));
     rt_.wait(Lane::host, rt_.record(Lane::copy));
     kept_ = rt_.host(Lane::host, [=, rank = rt_.rank(), layers = layers_] {
@@ -101,16 +111,18 @@ class LayerKeeper {
 
 /// Gives the rows of the last layer that this rank gets whole to the sink.
 void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& products,
-              const Buffer& last, std::int64_t width, EmbeddingSink* sink) {
+              const Tensor& last, std::int64_t width, EmbeddingSink* sink) {
   const TileLayout layout = problem.layout();
   const int rank = rt.rank(), part = layout.part_of(rank);
   Share vertices = layout.whole_rows(part, layout.column_of(rank));
   Buffer turned;
-  Tensor whole = last.tensor();
+  Tensor whole = last;
   if (layout.column_parts > 1) {
     turned = Buffer(rt, {vertices.count, width}, DType::f32, "activations/whole rows");
-    products.whole_rows(last.tensor(), turned.tensor());
+    products.whole_rows(last, turned.tensor());
     whole = turned.tensor();
+  } else {
+    whole = contiguous(rt, last, turned);
   }
   vertices.first += layout.rows(part).first;
   const auto saved = std::make_shared<std::vector<float>>();
@@ -213,20 +225,26 @@ void InferenceBody::run(Runtime& rt, RunObserver& observer, const RunControl& co
   if (!fused) input.reset();
   products.begin_with(fused ? &*input : nullptr, sums_first(problem_));
   LayerKeeper keeper(rt, layers_);
+  Tensor now = fused ? input->placeholder() : h.tensor();  // the activations, in h
   rt.sync(rt.record(Lane::compute));
   const int stages = control.epochs.value_or(epochs());
   for (int stage = done; stage < stages; ++stage) {
     const bool computes = stage < stack.layers();
     rt.phase({Stage::forward, stage, computes ? stage + 1 : -1});
     if (computes) {
-      Buffer next = stack.forward(stage + 1, input ? input->placeholder() : h.tensor());
-      h = std::move(next);
+      if (problem_.config.sum_columns > 0) {
+        now = stack.forward_in_place(stage + 1, h);
+      } else {
+        Buffer next = stack.forward(stage + 1, now);
+        h = std::move(next);
+        now = h.tensor();
+      }
       products.begin_with(nullptr, false);
       input.reset();
-      keeper.keep(stage + 1, h.tensor());
+      keeper.keep(stage + 1, now);
     } else {
       keeper.finish();
-      put_away(rt, problem_, products, h, stack.width(stack.layers()), sink_);
+      put_away(rt, problem_, products, now, stack.width(stack.layers()), sink_);
     }
     rt.sync(rt.record(Lane::compute));
     rt.phase({Stage::evaluate, stage});  // ends the stage's time

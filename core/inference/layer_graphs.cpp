@@ -29,6 +29,34 @@ std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::
   return std::clamp<std::int64_t>(rows - t * rows_per_group, 0, rows_per_group);
 }
 
+/// A matrix whose rows are counted before they are written where they belong: so several threads
+/// write it, and it never takes more memory than it has. `row(r, room, add)` calls add(column,
+/// value) for the length(r, room) entries of row r, by ascending column; `room` is a thread's own.
+template <class Length, class Row>
+SparseMatrix cut_local(std::int64_t rows, std::int64_t cols, const Length& length, const Row& row) {
+  auto pattern = std::make_shared<Csr>();
+  pattern->rows = rows;
+  pattern->cols = cols;
+  pattern->offsets.assign(at(rows) + 1, 0);
+  parallel_for(rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<Vertex> room;
+    for (std::int64_t r = begin; r < end; ++r) pattern->offsets[at(r) + 1] = length(r, room);
+  });
+  std::partial_sum(pattern->offsets.begin(), pattern->offsets.end(), pattern->offsets.begin());
+  pattern->columns.resize(at(pattern->offsets.back()));
+  auto values = std::make_shared<std::vector<float>>(pattern->columns.size());
+  parallel_for(rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<Vertex> room;
+    std::size_t e = at(pattern->offsets[at(begin)]);
+    for (std::int64_t r = begin; r < end; ++r)
+      row(r, room, [&](Vertex column, float value) {
+        pattern->columns[e] = column;
+        (*values)[e++] = value;
+      });
+  });
+  return {std::shared_ptr<const Csr>(std::move(pattern)), std::move(values)};
+}
+
 /// A group keeps only the rows that have an entry if there are fewer than one in this many.
 constexpr std::int64_t kSparse = 4;
 
@@ -205,6 +233,10 @@ void LayerGraphs::count(int part, const Draws& draws) {
     std::vector<bool> seen(at(layout_.vertices));
     std::vector<Vertex> row;
     const std::int64_t first = (l * layout_.row_parts + part) * layout_.row_parts;
+    if (layout_.row_parts == 1 && settings_.lists == RowLists::none) {
+      neighbours_[at(l)] += entries_of(rows) - (weighting_.loops ? rows.count : 0);
+      return;
+    }
     auto *needed = needed_.data() + first, *entries = entries_.data() + first;
     for (std::int64_t v = rows.first; v < rows.end(); ++v) {
       neighbours_of(draws, rows, layer, v, row);
@@ -343,11 +375,12 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   const auto is_local = [&](Vertex u) { return !window.own && rows.contains(u); };
 
   // The place of each row of x among those fetched from its owner.
-  std::vector<Vertex> place(at(layout_.vertices), -1);
+  const bool all_local = !window.own && rows.count == layout_.vertices;
+  std::vector<Vertex> place(all_local ? 0 : at(layout_.vertices), -1);
   const auto see = [&](std::int64_t u) {
     if (window.columns.contains(u) && !is_local(static_cast<Vertex>(u))) place[at(u)] = 0;
   };
-  for (std::int64_t v = window.rows.first; v < window.rows.end(); ++v) {
+  for (std::int64_t v = window.rows.first; v < window.rows.end() && !all_local; ++v) {
     if (weighting_.loops) see(v);
     neighbours_of(draws, rows, layer, v, row);
     for (const Vertex u : row) see(u);
@@ -356,7 +389,7 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   std::vector<std::size_t> first_group(at(parts), 0);  // of each owner
   auto numbers = std::make_shared<std::vector<Vertex>>();
   PartRows made;
-  for (int shift = window.own ? 0 : 1; shift < parts; ++shift) {
+  for (int shift = window.own ? 0 : 1; shift < parts && !all_local; ++shift) {
     const int owner = (part + shift) % parts;
     const Share theirs = layout_.rows(owner);
     const auto first = static_cast<std::int64_t>(numbers->size());
@@ -376,42 +409,57 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   }
   made.numbers = IndexList(std::move(numbers));
 
-  RowBuilder local(window.rows.count, rows.count);
   std::vector<GroupBuilder> blocks;
   for (const RemoteGroup& group : made.groups)
     blocks.emplace_back(window.rows.count, group.count, window.own);
   const auto length = [&](std::int64_t v) {
     return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
   };
-  for (std::int64_t v = window.rows.first; v < window.rows.end(); ++v) {
-    neighbours_of(draws, rows, layer, v, row);
+  // add(column, value) for the entries of row v in the window, by ascending column.
+  const auto each_entry = [&](std::int64_t v, std::vector<Vertex>& neighbours, const auto& add) {
+    neighbours_of(draws, rows, layer, v, neighbours);
     const double own = length(v);
     const double times = static_cast<double>(graph_.degree(v)) /
-                         static_cast<double>(std::max<std::size_t>(1, row.size()));
-    const auto add = [&](Vertex u, float value) {
-      if (!window.columns.contains(u)) return;
-      if (is_local(u)) {
-        local.add(static_cast<Vertex>(u - rows.first), value);
-        return;
-      }
-      const std::int64_t i = place[at(u)];
-      const auto group = first_group[at(layout_.part_of_vertex(u))] + at(i / rows_per_group);
-      blocks[group].add(static_cast<Vertex>(v - window.rows.first),
-                        static_cast<Vertex>(i % rows_per_group), value);
+                         static_cast<double>(std::max<std::size_t>(1, neighbours.size()));
+    const auto add_one = [&](Vertex u, float value) {
+      if (window.columns.contains(u)) add(u, value);
     };
-    const auto self = [&] { add(static_cast<Vertex>(v), weighting_(own, own)); };
+    const auto self = [&] { add_one(static_cast<Vertex>(v), weighting_(own, own)); };
     bool loop = weighting_.loops;  // still to be added, if it ascends
-    for (const Vertex u : row) {
+    for (const Vertex u : neighbours) {
       if (loop && u > v) {
         self();
         loop = false;
       }
-      add(u, static_cast<float>(times * weighting_(own, length(u))));
+      add_one(u, static_cast<float>(times * weighting_(own, length(u))));
     }
     if (loop) self();
-    local.end_row();
-  }
-  made.local = local.finish();
+  };
+  const bool whole_rows = all_local && window.columns.count == layout_.vertices;
+  const auto local_entries = [&](std::int64_t r, std::vector<Vertex>& room) {
+    const std::int64_t v = window.rows.first + r;
+    if (whole_rows) return entries_of({v, 1});
+    const auto counts = [&](std::int64_t u) {
+      return window.columns.contains(u) && is_local(static_cast<Vertex>(u));
+    };
+    neighbours_of(draws, rows, layer, v, room);
+    return std::int64_t{weighting_.loops && counts(v)} +
+           std::count_if(room.begin(), room.end(), counts);
+  };
+  made.local = cut_local(window.rows.count, rows.count, local_entries,
+                         [&](std::int64_t r, std::vector<Vertex>& room, const auto& add) {
+                           each_entry(window.rows.first + r, room, [&](Vertex u, float value) {
+                             if (is_local(u)) add(static_cast<Vertex>(u - rows.first), value);
+                           });
+                         });
+  for (std::int64_t v = window.rows.first; v < window.rows.end() && !blocks.empty(); ++v)
+    each_entry(v, row, [&](Vertex u, float value) {
+      if (is_local(u)) return;
+      const std::int64_t i = place[at(u)];
+      const auto group = first_group[at(layout_.part_of_vertex(u))] + at(i / rows_per_group);
+      blocks[group].add(static_cast<Vertex>(v - window.rows.first),
+                        static_cast<Vertex>(i % rows_per_group), value);
+    });
   for (std::size_t g = 0; g < blocks.size(); ++g) blocks[g].finish(made.groups[g]);
   return made;
 }

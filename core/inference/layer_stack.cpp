@@ -181,6 +181,22 @@ Buffer LayerStack::forward(int layer, const Tensor& x) {
   return made;
 }
 
+Tensor LayerStack::forward_in_place(int layer, Buffer& rows) {
+  const std::int64_t in = width(layer - 1), out = width(layer), n = rows.tensor().rows();
+  if (out > rows.tensor().cols()) {
+    Buffer wider(rt_, {n, out}, DType::f32, fmt::format("activations/layer {}", layer));
+    rt_.submit(Lane::compute, Copy{rows.tensor().cols_at(0, in), wider.tensor().cols_at(0, in)});
+    rows = std::move(wider);
+  }
+  Convolution& convolution = *layers_[at(layer) - 1].convolution;
+  products_.begin(layer, {convolution.aggregated_width(), in, out});
+  convolution.forward_in_place(rows.tensor().cols_at(0, std::max(in, out)));
+  products_.end();
+  const Tensor y = rows.tensor().cols_at(0, out);
+  finish(layer, y);
+  return y;
+}
+
 Buffer LayerStack::apply(const Linear& linear, const Tensor& x, std::int64_t in, std::int64_t out,
                          const std::string& name) {
   products_.begin(0, {0, in, out});

@@ -44,6 +44,9 @@ class LayerStack {
   ///
   /// Shapes    x [rows of the part, columns(width(layer − 1))] · result alike with width(layer)
   Buffer forward(int layer, const Tensor& x);
+  /// The same in the memory of x, with InferenceConfig::sum_columns: x is the first columns of
+  /// `rows`, and so is the result. Wider rows get memory of their own, in `rows`.
+  Tensor forward_in_place(int layer, Buffer& rows);
 
  private:
   struct Layer {

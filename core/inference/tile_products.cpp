@@ -12,6 +12,9 @@
 namespace orrery {
 namespace {
 
+/// Rows of a product in place that are computed at a time: their result stays in a cache.
+constexpr std::int64_t kRowsOfBlock = 4096;
+
 Products::Columns as_columns(const Share& share) { return {share.first, share.count}; }
 
 /// y ← x, or y + x if beta is 1.
@@ -64,7 +67,14 @@ void TileProducts::aggregate_adjoint(int, const Tensor&, const Tensor&, float) {
 // ---- a layer -----------------------------------------------------------------------------------
 
 void TileProducts::begin(int layer, const LayerWidths& widths) {
-  if (!sums_input_) sum_->begin(layer, widths.aggregated, columns(widths.aggregated).count);
+  std::int64_t own = columns(widths.aggregated).count;
+  if (config_.sum_columns > 0) {
+    own = std::min<std::int64_t>(own, config_.sum_columns);
+    if (own > 0) piece_ = Buffer(rt_, {rows(0), own}, DType::f32, "scratch/columns of a sum");
+    block_ = Buffer(rt_, {std::min(rows(0), kRowsOfBlock), widths.out}, DType::f32,
+                    "scratch/rows of a product");
+  }
+  if (!sums_input_) sum_->begin(layer, widths.aggregated, own);
   make_room(widths);
   if (!sums_input_) sum_->set_out();
 }
@@ -73,6 +83,8 @@ void TileProducts::give_room_back() {
   for (auto* rooms : {&tile_in_, &tile_out_})
     for (Buffer& room : *rooms) room = {};
   whole_ = {};
+  piece_ = {};
+  block_ = {};
 }
 
 void TileProducts::end() {
@@ -105,7 +117,30 @@ void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) 
     ORRERY_ASSERT(sums_input_);
     return input_->aggregate(y, beta);
   }
+  if (x == y) return aggregate_in_place(x);
   sum_->multiply(x, y, beta);
+}
+
+/// No column of the sum depends on another one of x.
+void TileProducts::aggregate_in_place(const Tensor& x) {
+  const std::int64_t at_a_time = piece_.tensor().cols();
+  for (std::int64_t first = 0; first < x.cols(); first += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, x.cols() - first);
+    const Tensor own = x.cols_at(first, count), sum = piece_.view(x.rows(), count);
+    if (first > 0) sum_->set_out();
+    sum_->multiply(own, sum, 0);
+    put(rt_, sum, own, 0);
+  }
+}
+
+/// No row of the product depends on another one of x.
+void TileProducts::transform_in_place(const Tensor& x, const Tensor& w, const Tensor& y) {
+  for (std::int64_t first = 0; first < x.rows(); first += kRowsOfBlock) {
+    const std::int64_t count = std::min(kRowsOfBlock, x.rows() - first);
+    const Tensor block = block_.view(count, w.cols());
+    rt_.submit(Lane::compute, Gemm{x.rows_at(first, count), w, block});
+    put(rt_, block, y.rows_at(first, count), 0);
+  }
 }
 
 // ---- x·W ---------------------------------------------------------------------------------------
@@ -113,6 +148,7 @@ void TileProducts::aggregate(int, const Tensor& x, const Tensor& y, float beta) 
 void TileProducts::transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) {
   ORRERY_ASSERT(x.rows() == rows(0) && (beta == 0 || beta == 1));
   if (input_ != nullptr && input_->stands_for(x)) return input_->transform(w, y, beta);
+  if (x.id == y.id) return transform_in_place(x, w, y);
   if (layout().column_parts == 1) return Products::transform(x, w, y, beta);
   config_.gemm == DenseProduct::ring ? ring(x, w, y, beta) : reduce(x, w, y, beta);
 }

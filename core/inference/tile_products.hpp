@@ -66,6 +66,8 @@ class TileProducts final : public Products {
   std::int64_t rows(int level) const override;
   Columns columns(std::int64_t width) const override;
   Group covering_group() const override { return layout().column_group(rt_.rank()); }
+  /// Aliasing  y may be x, and for transform() begin where x begins, with InferenceConfig::sum_columns
+  ///           and beta 0
   void aggregate(int layer, const Tensor& x, const Tensor& y, float beta) override;
   void transform(const Tensor& x, const Tensor& w, const Tensor& y, float beta) override;
 
@@ -80,6 +82,10 @@ class TileProducts final : public Products {
   int share() const { return layout().column_of(rt_.rank()); }
   Share whole_share(int m) const { return layout().whole_rows(part(), m); }
 
+  /// x ← A·x, by InferenceConfig::sum_columns columns at a time.
+  void aggregate_in_place(const Tensor& x);
+  /// y ← x·w, where y is in the memory of x.
+  void transform_in_place(const Tensor& x, const Tensor& w, const Tensor& y);
   void make_room(const LayerWidths& widths);
   void give_room_back();
 
@@ -99,6 +105,7 @@ class TileProducts final : public Products {
 
   std::array<Buffer, 2> tile_in_, tile_out_;  ///< of the ring
   Buffer whole_;                              ///< whole rows of a product, or partial sums
+  Buffer piece_, block_;                      ///< of a sum, of a product in place
 };
 
 }  // namespace orrery

@@ -22,7 +22,7 @@ class TileSum {
   virtual void begin(int layer, std::int64_t width, std::int64_t own) = 0;
   /// Starts the transfers that need no row of x.
   virtual void set_out() {}
-  /// y ← A·x + beta·y, once after each begin().
+  /// y ← A·x + beta·y, once after each set_out(), with at most `own` columns.
   ///
   /// Shapes    x [rows of the part, columns of this rank] · y alike
   virtual void multiply(const Tensor& x, const Tensor& y, float beta) = 0;

@@ -8,8 +8,10 @@
 #include <optional>
 
 #include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/removed_if_interrupted.hpp"
+#include "core/graph/files/bytes_of.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
@@ -18,6 +20,7 @@
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
 #include "experiments/config/validate_json.hpp"
+#include "experiments/infer/infer_session.hpp"
 #include "experiments/predict/closed_forms.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
@@ -67,6 +70,10 @@ class Validator {
     std::optional<RemovedIfInterrupted> under_way;
     if (!fs::exists(folder)) under_way.emplace(folder);
     // Forecasts come first: they take a moment, and what they lack is reported before the long run.
+    if (experiment.resolved.contains("inference")) {
+      compare_inferences(row, experiment, folder);
+      return row;
+    }
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
@@ -75,9 +82,7 @@ class Validator {
     // Ranks over links are no children of this process, so they say themselves what others did.
     const Json others = experiment.netcluster.empty() ? calibrate::other_work_json(watch.seen())
                                                       : real["other_work"];
-    row.load_before = others["load_before"];
-    if (!others["cores"].is_null()) row.other_work_cores = others["cores"].get<double>();
-    row.disturbed = !others["note"].is_null();
+    set_others(row, others);
     row.real_seconds = real["epoch_seconds"];
     row.simulated_seconds = simulated["epoch_seconds"];
     row.real = class_seconds(real);
@@ -87,6 +92,56 @@ class Validator {
   }
 
  private:
+  /// Fills in the row of a file that has an inference: the median of the repeats by all of its
+  /// stages together.
+  void compare_inferences(ValidationRow& row, const Experiment& experiment,
+                          const fs::path& folder) {
+    const Json simulated = inferred(forecast_file(experiment, "sim", folder), folder / "sim");
+    const Activity running(fmt::format("running {}", experiment.name));
+    struct Repeat {
+      std::vector<StageSeconds> stages;
+      double seconds = 0;
+      Json others;
+    };
+    std::vector<Repeat> repeats;
+    for (int i = 0; i < options_.repeats; ++i) {
+      const Json real = experiment.backend == "mpi"
+                            ? infer_over_mpi(experiment, folder)
+                            : inferred(experiment.resolved, folder / "real");
+      Repeat& repeat =
+          repeats.emplace_back(Repeat{stages_of(real, simulated), 0, real["other_work"]});
+      for (const StageSeconds& stage : repeat.stages) repeat.seconds += stage.real;
+    }
+    std::sort(repeats.begin(), repeats.end(),
+              [](const Repeat& a, const Repeat& b) { return a.seconds < b.seconds; });
+    const Repeat& median = repeats[(repeats.size() - 1) / 2];
+    set_others(row, median.others);
+    row.stages = median.stages;
+    row.real_seconds = median.seconds;
+    for (const StageSeconds& stage : row.stages) row.simulated_seconds += stage.simulated;
+  }
+
+  /// The result of orrery infer on an experiment file.
+  static Json inferred(const Json& file, const fs::path& folder) {
+    const fs::path named = folder.string() + ".json";
+    fs::create_directories(folder.parent_path());
+    write_file(named, file.dump(2) + "\n");
+    InferOptions options;
+    options.file = named.string();
+    options.out = folder.string();
+    options.quiet = options.force = true;
+    infer_session(options);
+    end_on_signals();  // the inference heeded them its own way
+    const fs::path result = folder / "result.json";
+    return JsonReader(bytes_of(result), result.string()).json();
+  }
+
+  static void set_others(ValidationRow& row, const Json& others) {
+    row.load_before = others["load_before"];
+    if (!others["cores"].is_null()) row.other_work_cores = others["cores"].get<double>();
+    row.disturbed = !others["note"].is_null();
+  }
+
   /// The median of the repeats.
   Json real_result(const Experiment& experiment, const fs::path& folder) {
     const Activity running(fmt::format("running {}", experiment.name));
@@ -110,16 +165,22 @@ class Validator {
     return run.result;
   }
 
-  /// The same experiment on a described cluster: the file's, else this machine.
   Json forecast(const Experiment& experiment, const std::string& backend, const fs::path& folder) {
+    Experiment forecast =
+        parse_experiments(forecast_file(experiment, backend, folder).dump(), backend, {}).front();
+    const ResultFolder results(folder / backend, Existing::overwrite);
+    return written(*runner_.run(forecast, &results));
+  }
+
+  /// The same experiment on a described cluster: the file's, else this machine.
+  Json forecast_file(const Experiment& experiment, const std::string& backend,
+                     const fs::path& folder) {
     Json file = experiment.resolved;
     file["backend"] = backend;
     if (file["simulation"]["library"] == "auto")
       file["simulation"]["library"] = experiment.backend == "mpi" ? "mpi" : "threads";
     if (!file["cluster"].contains("file")) file["cluster"] = described(experiment, folder);
-    Experiment forecast = parse_experiments(file.dump(), backend, {}).front();
-    const ResultFolder results(folder / backend, Existing::overwrite);
-    return written(*runner_.run(forecast, &results));
+    return file;
   }
 
   Json described(const Experiment& experiment, const fs::path& folder) {

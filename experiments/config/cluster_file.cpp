@@ -119,6 +119,7 @@ class Builder {
     cluster_.name = file_["name"];
     cluster_.description = file_["description"];
     cluster_.relay_through_devices = file_.value("relay_through_devices", false);
+    read_sourced(file_, "servers_per_machine", cluster_.servers_per_machine);
     const Json& server = file_["server"];
     cluster_.host = host_of(server);
     if (file_.contains("storage")) cluster_.storage = storage_of(file_["storage"]);

@@ -35,7 +35,7 @@ std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
 std::vector<Preparation> preparations_of(const InferenceProblem& problem) {
   if (!problem.data->feature_files) return {problem.config.preparation};
   std::vector<Preparation> all{Preparation::redistribute, Preparation::scan};
-  if (problem.config.spmm == SparseProduct::ids_then_rows)
+  if (problem.config.spmm == SparseProduct::ids_then_rows && problem.config.sum_columns == 0)
     all.insert(all.begin(), Preparation::fused);
   return all;
 }
@@ -68,6 +68,8 @@ std::string name_of(LayerOrder order) {
       return "aggregate_first";
     case LayerOrder::transform_first:
       return "transform_first";
+    case LayerOrder::aggregate_both:
+      return "aggregate_both";
   }
   return {};
 }
@@ -79,6 +81,7 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
   for (int rows = 1; rows <= ranks; ++rows) {
     const int columns = ranks / rows;
     if (ranks % rows != 0 || rows > asked.data->vertices()) continue;
+    if (columns > 1 && asked.config.sum_columns > 0) continue;  // products in place have whole rows
     InferenceProblem problem = asked;
     problem.config.rows = rows;
     problem.config.columns = columns;

@@ -192,6 +192,7 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
             {"columns", config.columns},
             {"fanout", config.fanout},
             {"group_bytes", config.group_bytes},
+            {"sum_columns", config.sum_columns},
             {"gemm", name_of(config.gemm)},
             {"spmm", name_of(config.spmm)},
             {"sddmm", name_of(config.sddmm)},
@@ -290,14 +291,17 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
       if (job.leads() && !options.quiet)
         tell("continuing after layer {} of {}\n", done, problem.layers());
     }
+    const calibrate::WorkWatch watch;
     const Outcome outcome =
         infer_for_real(problem, experiment, options, folder, layers ? &*layers : nullptr, job);
+    const calibrate::OtherWork others = others_beside(job, watch.reading());
     if (!job.leads()) return;
     result = inference_result(experiment, problem, counted);
     result["kernels"] = outcome.kernels;
     result["received_bytes"] = counted_bytes(outcome);
     result["stages"] =
         stages_json(problem, &prepared.before, counted, slowest_seconds(outcome, done));
+    result["other_work"] = calibrate::other_work_json(others);
     result["resumed_after_layer"] = done > 0 ? Json(done) : Json(nullptr);
     result["seconds"] = total_seconds(result["stages"]);
     if (job.world == nullptr && !experiment.simulate_on.empty())

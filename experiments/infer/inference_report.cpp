@@ -88,15 +88,21 @@ std::vector<std::string> stage_names(int layers) {
 }
 
 std::vector<double> slowest_seconds(const Outcome& outcome, int done) {
-  std::vector<double> seconds(at(done) + 1, 0);
+  std::vector<double> ends(at(done) + 1, 0);  // of stages, for the last rank; 0 before `done`
   for (const RankOutcome& rank : outcome.ranks) {
-    seconds[0] = std::max(seconds[0], rank.seconds_to_first_epoch);
-    seconds.resize(std::max(seconds.size(), at(done) + rank.epochs.size() + 1));
+    double end = rank.seconds_to_first_epoch;
+    ends[0] = std::max(ends[0], end);
+    ends.resize(std::max(ends.size(), at(done) + rank.epochs.size() + 1));
     for (std::size_t e = 0; e < rank.epochs.size(); ++e) {
-      double& most = seconds[at(done) + e + 1];
-      most = std::max(most, rank.epochs[e].seconds);
+      end += rank.epochs[e].seconds;
+      double& last = ends[at(done) + e + 1];
+      last = std::max(last, end);
     }
   }
+  std::vector<double> seconds(ends.size(), 0);
+  seconds[0] = ends[0];
+  for (std::size_t s = at(done) + 1; s < ends.size(); ++s)
+    seconds[s] = ends[s] - (s == at(done) + 1 ? ends[0] : ends[s - 1]);
   return seconds;
 }
 

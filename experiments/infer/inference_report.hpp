@@ -22,8 +22,9 @@ nlohmann::ordered_json preparation_of(const InferenceProblem& problem);
 /// "features", "layer 1", ..., "write": the stages of the ranks.
 std::vector<std::string> stage_names(int layers);
 
-/// For each stage of the ranks, from `features` on, the seconds of the slowest; 0 for the layers
-/// that were `done` before.
+/// For each stage of the ranks, from `features` on, the seconds between the ends of the one before
+/// and of this one, each for the last rank: so they add up to what all took, though ranks wait for
+/// each other. 0 for the layers that were `done` before.
 std::vector<double> slowest_seconds(const Outcome& outcome, int done = 0);
 
 /// result.json's "stages". `before`: null for a simulation, which neither reads nor samples, and whose

@@ -95,21 +95,31 @@ Words launcher(const Experiment& experiment) {
   return words;
 }
 
-}  // namespace
-
-Json run_over_mpi(const Experiment& experiment, const fs::path& folder) {
+/// The result.json that a command leaves in `folder`/real.
+JsonReader started_over_mpi(const Experiment& experiment, const std::string& command,
+                            const fs::path& folder) {
   fs::create_directories(folder);
   const fs::path file = folder / "experiment.json", out = folder / "real";
   write_file(file, experiment.resolved.dump(2) + "\n");
   Words words = launcher(experiment);
-  append(words, {mpi_program(), "run", file.string(), "--backend", "mpi", "--force", "--quiet",
+  append(words, {mpi_program(), command, file.string(), "--backend", "mpi", "--force", "--quiet",
                  "--json", "--out", out.string()});
   output_of(words, folder / "real.log");
   const fs::path result = out / "result.json";
   std::ifstream in(result, std::ios::binary);
-  const JsonReader read(std::string(std::istreambuf_iterator<char>(in), {}), result.string());
+  return JsonReader(std::string(std::istreambuf_iterator<char>(in), {}), result.string());
+}
+
+}  // namespace
+
+Json run_over_mpi(const Experiment& experiment, const fs::path& folder) {
+  const JsonReader read = started_over_mpi(experiment, "run", folder);
   require_result(read, "");
   return read.json();
+}
+
+Json infer_over_mpi(const Experiment& experiment, const fs::path& folder) {
+  return started_over_mpi(experiment, "infer", folder).json();
 }
 
 NetclusterLinks measure_netcluster(const Experiment& experiment, const fs::path& folder) {
@@ -128,10 +138,15 @@ Json netcluster_file(Json machine, int servers, const NetclusterLinks& links) {
   std::string device;
   for (auto& [name, type] : machine["device_types"].items()) {
     const int cores = type["cores"]["value"];
-    if (cores < servers)
+    if (cores < servers && servers % cores != 0)
       throw ConfigError("cluster.servers",
-                        fmt::format("{} servers cannot share {} cores", servers, cores));
-    type["cores"] = number(cores / servers, "derived: this server's share of the cores");
+                        fmt::format("{} servers cannot share {} cores evenly: choose a multiple",
+                                    servers, cores));
+    type["cores"] =
+        number(std::max(1, cores / servers), "derived: this server's share of the cores");
+    if (cores < servers)
+      machine["servers_per_machine"] =
+          number(servers / cores, "derived: servers on each core, as orrery validate places them");
     type["memory_bytes"] = number(type["memory_bytes"]["value"].get<std::int64_t>() / servers,
                                   "derived: this server's share of the memory");
   }

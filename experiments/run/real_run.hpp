@@ -18,6 +18,12 @@ namespace orrery {
 nlohmann::ordered_json run_over_mpi(const Experiment& experiment,
                                     const std::filesystem::path& folder);
 
+/// The same for the experiment's inference (orrery infer), with its stages.
+///
+/// Errors    those of run_over_mpi()
+nlohmann::ordered_json infer_over_mpi(const Experiment& experiment,
+                                      const std::filesystem::path& folder);
+
 /// The measurement of experiments/netcluster on its links; `both`: in both directions at once. Its
 /// messages go to links.log in `folder`, which must exist.
 ///
@@ -29,10 +35,10 @@ NetclusterLinks measure_netcluster(const Experiment& experiment,
                                    const std::filesystem::path& folder);
 
 /// A cluster file like `machine` (one server, one CPU) but with several servers, each with its
-/// share of the cores and of the memory, joined by one switch; a message passes two links. Both
-/// directions together are assumed to have at least the rate of one and at most twice that; more is
-/// noise.
-/// Errors    ConfigError if there are fewer cores than servers
+/// share of the cores and of the memory, joined by one switch; a message passes two links. If there
+/// are more servers than cores, each has one, which several share. Both directions together are
+/// assumed to have at least the rate of one and at most twice that; more is noise.
+/// Errors    ConfigError if servers cannot share the cores evenly
 nlohmann::ordered_json netcluster_file(nlohmann::ordered_json machine, int servers,
                                        const NetclusterLinks& links);
 

@@ -155,17 +155,6 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
   return {std::move(done), std::move(timelines)};
 }
 
-/// Work of other programs meanwhile, on the leading process: all processes of a job report theirs.
-calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading& seen) {
-  std::vector<calibrate::WorkReading> all{seen};
-  if (job.world == nullptr) return calibrate::work_of_others(all);
-  const auto texts = job.world->gather(to_text(seen));
-  if (!job.leads()) return {};
-  all.clear();
-  for (const std::string& text : texts) all.push_back(calibrate::reading_from_text(text));
-  return calibrate::work_of_others(all);
-}
-
 /// Makes what this process' ranks train on, so that its time is known apart: recording and running
 /// take what is kept. Leaves out what is drawn for each epoch or read from a folder when its turn
 /// comes, which is never kept.
@@ -238,6 +227,16 @@ void write_forecast(Reported& made, const ResultFolder& results) {
 }
 
 }  // namespace
+
+calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading& seen) {
+  std::vector<calibrate::WorkReading> all{seen};
+  if (job.world == nullptr) return calibrate::work_of_others(all);
+  const auto texts = job.world->gather(to_text(seen));
+  if (!job.leads()) return {};
+  all.clear();
+  for (const std::string& text : texts) all.push_back(calibrate::reading_from_text(text));
+  return calibrate::work_of_others(all);
+}
 
 /// Notes on the same data are not repeated.
 void Runner::announce(const PreparedExperiment& prepared) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/comm_mpi/comm_mpi.hpp"
+#include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
@@ -27,6 +28,10 @@ struct Job {
     if (world != nullptr) world->share(bytes);
   }
 };
+
+/// Work of other programs while all processes of a job were at their work, on the leading process:
+/// each reports what it has `seen`.
+calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading& seen);
 
 /// Runs experiments one after the other, and keeps the last loaded data set.
 class Runner {

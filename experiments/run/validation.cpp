@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
 #include "experiments/config/version.hpp"
@@ -206,6 +207,22 @@ ClassSeconds class_seconds(const Json& result) {
   return c;
 }
 
+std::vector<StageSeconds> stages_of(const Json& real, const Json& simulated) {
+  std::vector<StageSeconds> list;
+  for (const Json& stage : simulated["stages"]) {
+    if (stage["name"] == "features") continue;
+    const auto same =
+        std::find_if(real["stages"].begin(), real["stages"].end(),
+                     [&](const Json& other) { return other["name"] == stage["name"]; });
+    if (same == real["stages"].end())
+      throw Error(
+          fmt::format("the real inference has no stage \"{}\"", stage["name"].get<std::string>()));
+    list.push_back(
+        {stage["name"], (*same)["seconds"].get<double>(), stage["seconds"].get<double>()});
+  }
+  return list;
+}
+
 bool ValidationRow::covered() const {
   return errors && std::abs(std::log(real_seconds / simulated_seconds)) <= half_width(*errors);
 }
@@ -247,8 +264,15 @@ std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<Valida
 Json validation_json(const std::vector<ValidationRow>& rows) {
   Json list = Json::array();
   for (const ValidationRow& row : rows) {
-    Json classes = Json::object();
-    for (const ClassName& c : kClasses) classes[c.name] = class_json(row, c);
+    Json classes = Json::object(), stages = Json::array();
+    for (const StageSeconds& stage : row.stages)
+      stages.push_back(
+          {{"name", stage.name},
+           {"real_seconds", stage.real},
+           {"simulated_seconds", stage.simulated},
+           {"error", stage.real > 0 ? Json(stage.simulated / stage.real - 1) : Json(nullptr)}});
+    if (row.stages.empty())
+      for (const ClassName& c : kClasses) classes[c.name] = class_json(row, c);
     list.push_back({{"setting", row.setting()},
                     {"file", row.file},
                     {"label", row.label},
@@ -266,7 +290,8 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"model_error", or_null(row.model_error())},
                     {"half_width", row.errors ? Json(half_width(*row.errors)) : Json(nullptr)},
                     {"covered", row.errors ? Json(row.covered()) : Json(nullptr)},
-                    {"classes", classes}});
+                    {"classes", row.stages.empty() ? classes : Json(nullptr)},
+                    {"stages", row.stages.empty() ? Json(nullptr) : stages}});
   }
   const Errors all = errors_of(rows, [](const ValidationRow&) { return true; });
   Json by_class = Json::object();
@@ -301,6 +326,10 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   std::vector<std::string> header{"real > simulated seconds by class"};
   for (const ClassName& c : kClasses) header.insert(header.end(), {c.name, ""});
   Table classes(header);
+  Table stages({"stages of inferences", "real", "simulated", "error"});
+  const bool trainings = std::any_of(rows.begin(), rows.end(),
+                                     [](const ValidationRow& row) { return row.stages.empty(); });
+  bool inferences = false;
   for (const ValidationRow& row : rows) {
     const char* mark = row.disturbed ? " (*)" : "";
     table.add({row.setting(), human_seconds(row.real_seconds),
@@ -308,13 +337,21 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
                signed_percent(row.error()) + (row.errors && !row.covered() ? " out" : "") + mark,
                row.model_seconds ? human_seconds(*row.model_seconds) : "-",
                row.model_seconds ? signed_percent(*row.model_error()) + mark : "-"});
+    for (const StageSeconds& stage : row.stages)
+      stages.add({row.setting() + ": " + stage.name, human_seconds(stage.real),
+                  human_seconds(stage.simulated),
+                  signed_percent(stage.simulated / stage.real - 1)});
+    inferences = inferences || !row.stages.empty();
+    if (!row.stages.empty()) continue;
     std::vector<std::string> cells{row.setting()};
     for (const ClassName& c : kClasses)
       cells.insert(cells.end(), {human_seconds(row.real.*c.seconds) + " >",
                                  human_seconds(row.simulated.*c.seconds)});
     classes.add(cells);
   }
-  std::string text = table.text(width) + "\n" + classes.text(width) + "\n";
+  std::string text = table.text(width) + "\n";
+  if (trainings) text += classes.text(width) + "\n";
+  if (inferences) text += stages.text(width) + "\n";
   Table faster({"speed-up over the file's first strategy", "real", "simulated", "error"});
   for (const SpeedUp& s : speed_ups(rows))
     faster.add({s.setting, fmt::format("{:.2f}", s.real), fmt::format("{:.2f}", s.simulated),

@@ -21,6 +21,20 @@ struct ClassSeconds {
 /// From a result.json.
 ClassSeconds class_seconds(const nlohmann::ordered_json& result);
 
+/// A stage of an inference that both sides have.
+struct StageSeconds {
+  std::string name;
+  double real = 0, simulated = 0;
+};
+
+/// The layers and the writing of the rows, in two results of orrery infer: what a simulation has
+/// without files.
+///
+/// Errors    Error: one of them lacks a stage of the other
+std::vector<StageSeconds> stages_of(const nlohmann::ordered_json& real,
+                                    const nlohmann::ordered_json& simulated);
+
+/// An epoch of a training, or (if it has stages) an inference.
 struct ValidationRow {
   std::string file, label, backend;
   int ranks = 1;
@@ -33,8 +47,9 @@ struct ValidationRow {
   bool disturbed = false;
   double real_seconds = 0, simulated_seconds = 0;
   std::optional<double> model_seconds;  ///< nothing if no equations apply
-  ClassSeconds real, simulated;
-  std::optional<EpochErrors> errors;  ///< of the simulated epoch; nothing: it has no interval
+  ClassSeconds real, simulated;         ///< zero for an inference
+  std::vector<StageSeconds> stages;     ///< of an inference; they add up to its seconds
+  std::optional<EpochErrors> errors;    ///< of the simulated epoch; nothing: it has no interval
 
   /// Signed and relative: positive if the simulation is slower.
   double error() const { return simulated_seconds / real_seconds - 1; }
@@ -53,7 +68,7 @@ std::optional<double> rank_correlation(const std::vector<double>& a, const std::
 /// Rows of one file that differ only in their strategy, in order of appearance.
 std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<ValidationRow>& rows);
 
-/// validate.json: "rows"; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
+/// validate.json: "rows", each with "classes", or "stages" of an inference; "mean_abs_error" and "max_abs_error" of all rows and, under "by_class",
 /// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
 /// "speedups" of strategies over the first of their group, real and simulated;
 /// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the

@@ -3,9 +3,12 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
+#include <variant>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/runtime/recording.hpp"
 #include "tests/support/inferences.hpp"
 
 namespace orrery {
@@ -110,6 +113,60 @@ TEST_P(Inference, IsTheSameByTheRivalsOfFetchedRows) {
           1e-6)
           << rows << " x " << columns << " by product " << static_cast<int>(spmm);
     }
+}
+
+/// Layers that are computed in the memory of their inputs.
+TEST(InferenceInPlace, IsTheForwardPassOfTraining) {
+  const auto data = random_dataset(61, 260, 10, 5, true);
+  ModelConfig plain = model_of(ModelType::gcn), wide = plain, dense = plain, late = plain;
+  wide.hidden = 40;  // wider than the features
+  dense.dense_layers = 2;
+  dense.layer_norm = true;
+  late.order = LayerOrder::aggregate_first;
+  for (const ModelConfig& model : {plain, wide, dense, late}) {
+    const Logits expected = trained_forward(data, model);
+    for (const int rows : {1, 2, 5})
+      for (const int sum_columns : {1, 3, 7, 64}) {
+        InferenceConfig config;
+        config.rows = rows;
+        config.sum_columns = sum_columns;
+        config.group_bytes = rows == 5 ? 40 : 0;
+        EXPECT_LE(largest_difference(infer(make_inference(data, model, config)), expected), 1e-6)
+            << rows << " parts, " << sum_columns << " columns at a time, hidden " << model.hidden;
+      }
+  }
+}
+
+TEST(InferenceInPlace, HoldsActivationsOnce) {
+  const auto data = random_dataset(400, 1200, 32, 5, true);
+  ModelConfig model = model_of(ModelType::gcn);
+  model.hidden = 32;
+  const auto peak = [&](int sum_columns) {
+    InferenceConfig config;
+    config.fanout = 4;
+    config.sum_columns = sum_columns;
+    const InferenceProblem problem = make_inference(data, model, config);
+    const InferenceBody body(problem);
+    std::int64_t held = 0, most = 0;
+    std::map<std::uint32_t, std::int64_t> activations;
+    for (const Step& step : record_rank(body, 0, body.epochs(), {}).steps) {
+      if (const auto* made = std::get_if<AllocStep>(&step);
+          made && made->tensor.bytes() >= 400 * 16) {
+        held += activations[made->tensor.id] = made->tensor.bytes();
+        most = std::max(most, held);
+      }
+      if (const auto* gone = std::get_if<ReleaseStep>(&step))
+        if (const auto known = activations.find(gone->tensor.id); known != activations.end())
+          held -= std::exchange(known->second, 0);
+    }
+    return most;
+  };
+  const std::int64_t once = 400 * 32 * 4;
+
+  EXPECT_GE(peak(0), 3 * once);
+  // Besides: an eighth, which are 4 of 32 columns, weights, and entries. The block of rows of a
+  // product is as large as the activations here, as there are so few rows.
+  EXPECT_LT(peak(4), 2 * once + 3 * once / 4);
 }
 
 TEST_P(Inference, OfDrawnNeighboursIsTheSameOnAnyTiles) {

@@ -1,6 +1,8 @@
 #include "core/graph/read/features_mapped.hpp"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +20,23 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
+/// A longer run of consecutive rows is read once, as a whole: its pages need not stay.
+constexpr std::int64_t kRun = 8192;
+
+/// Takes the whole pages among mapped bytes out of this process; the system may keep them.
+void release_pages(const void* data, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page,
+             end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+  if (end > first) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+/// Whether these are n, n + 1, n + 2, ...
+bool are_a_run(std::span<const Vertex> vertices) {
+  return std::ssize(vertices) > kRun &&
+         std::adjacent_find(vertices.begin(), vertices.end(),
+                            [](Vertex a, Vertex b) { return b != a + 1; }) == vertices.end();
+}
 
 std::string file_name(const NpyArray& array) {
   return std::filesystem::path(array.path()).filename().string();
@@ -83,7 +102,9 @@ class MappedDense final : public Features {
   template <class To, class Convert>
   void read_as(std::span<const Vertex> vertices, std::int64_t col0, std::int64_t cols, To* out,
                std::int64_t ld, const Convert& convert) const {
-    parallel_for(std::ssize(vertices), kRowsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+    const bool run = are_a_run(vertices);
+    const std::int64_t block = run ? kRun : kRowsPerBlock;
+    parallel_for(std::ssize(vertices), block, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t first = vertices[at(i)] * width() + col0;
         const Value* from = values_.data() + first;
@@ -94,6 +115,9 @@ class MappedDense final : public Features {
           fail_at(array_, first + (bad - from),
                   fmt::format("expected a finite number, found {}", as_float(*bad)));
       }
+      if (run)
+        release_pages(values_.data() + vertices[at(begin)] * width(),
+                      at((end - begin) * width()) * sizeof(Value));
     });
   }
 

@@ -43,6 +43,9 @@ struct InferenceConfig {
   /// Rows of other parts are fetched in groups of at most this many bytes (and at least one row);
   /// 0: all rows of one part together. Not for exchange_graph, which fetches none.
   std::int64_t group_bytes = 0;
+  /// Columns of a sum over neighbours that are computed at a time. They then take the place of
+  /// those of the layer's input, so that activations exist once. 0: all, in memory of their own.
+  int sum_columns = 0;
   DenseProduct gemm = DenseProduct::ring;
   SparseProduct spmm = SparseProduct::ids_then_rows;
   EdgeProduct sddmm = EdgeProduct::split;        ///< for models that weigh edges

@@ -16,6 +16,7 @@
 #include "core/cluster/routes.hpp"
 #include "experiments/config/cluster_file.hpp"
 #include "experiments/config/experiment.hpp"
+#include "experiments/infer/inference_report.hpp"
 #include "experiments/run/real_run.hpp"
 
 namespace orrery {
@@ -73,6 +74,48 @@ TEST(Errors, AreToldApartByClass) {
   EXPECT_NEAR(by_class["enough_cores"]["mean_abs_error"].get<double>(), 0.15, 1e-12);
   EXPECT_NEAR(by_class["oversubscribed"]["mean_abs_error"].get<double>(), 0.5, 1e-12);
   EXPECT_NEAR(by_class["held_out"]["mean_abs_error"].get<double>(), 0.1, 1e-12);
+}
+
+TEST(Stages, OfAnInferenceAreThoseThatBothSidesHave) {
+  const auto result = [](double first, double second) {
+    return Json{{"stages",
+                 {{{"name", "read"}, {"seconds", 5.0}},
+                  {{"name", "features"}, {"seconds", 7.0}},
+                  {{"name", "layer 1"}, {"seconds", first}},
+                  {{"name", "write"}, {"seconds", second}}}}};
+  };
+  Json simulated = result(2.2, 0.5);
+  simulated["stages"].erase(0);
+  ValidationRow inferred = row("inference.columns=2", 2.5, 2.7);
+  inferred.stages = stages_of(result(2, 0.5), simulated);
+
+  ASSERT_EQ(inferred.stages.size(), 2U);
+  EXPECT_EQ(inferred.stages[0].name, "layer 1");
+  const Json all = validation_json({inferred});
+  EXPECT_TRUE(all["rows"][0]["classes"].is_null());
+  EXPECT_NEAR(all["rows"][0]["stages"][0]["error"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(all["mean_abs_error"].get<double>(), 0.08, 1e-12);
+  const std::string text = validation_text({inferred}, 200);
+  EXPECT_NE(text.find("inference.columns=2: layer 1"), std::string::npos) << text;
+  EXPECT_EQ(text.find("by class"), std::string::npos) << "it has no classes: " << text;
+
+  Json shorter = result(2, 0.5);
+  shorter["stages"].erase(2);
+  EXPECT_THROW(stages_of(shorter, simulated), Error);
+}
+
+TEST(Stages, LastUntilTheLastRankIsDone) {
+  Outcome outcome;
+  // Rank 1 is late with its features, and rank 0 waits for it in layer 1.
+  for (const auto& [first, layer] : {std::pair(1.0, 5.0), std::pair(4.0, 2.0)}) {
+    RankOutcome rank;
+    rank.seconds_to_first_epoch = first;
+    for (const double seconds : {layer, 3.0}) rank.epochs.emplace_back().seconds = seconds;
+    outcome.ranks.push_back(rank);
+  }
+
+  EXPECT_EQ(slowest_seconds(outcome), (std::vector<double>{4, 2, 3}));
+  EXPECT_EQ(slowest_seconds(outcome, 1), (std::vector<double>{4, 0, 2, 3}));
 }
 
 TEST(Intervals, AreCountedByWhetherTheyHoldTheRealEpoch) {
@@ -178,7 +221,16 @@ TEST(Netcluster, SharesTheMachineAmongServersWithLinksAsMeasured) {
   EXPECT_DOUBLE_EQ(route.latency_seconds, 1e-5);
   for (const Hop& hop : route.hops)
     EXPECT_EQ(both_directions(cluster.links[static_cast<std::size_t>(hop.link)]), 1.5e8);
-  EXPECT_THROW(netcluster_file(machine(2), 4, {1e8, 1e-5, 1.5e8}), ConfigError);
+}
+
+TEST(Netcluster, HasServersThatShareACoreIfThereAreMoreOfThem) {
+  const Cluster cluster = make_cluster(netcluster_file(machine(2), 4, {1e8, 1e-5, 1.5e8}));
+
+  EXPECT_EQ(cluster.servers(), 4);
+  EXPECT_EQ(cluster.machines(), 2);
+  EXPECT_EQ(cluster.devices[3].cores, 1);
+  EXPECT_EQ(make_cluster(netcluster_file(machine(4), 2, {1e8, 1e-5, 1.5e8})).machines(), 2);
+  EXPECT_THROW(netcluster_file(machine(2), 3, {1e8, 1e-5, 1.5e8}), ConfigError);
 }
 
 TEST(Netcluster, TakesATotalBeyondWhatALinkCanHaveForNoise) {
