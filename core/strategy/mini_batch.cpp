@@ -21,8 +21,13 @@
 // If features are learned, too (learned_rows.hpp), owners send the rows of a batch when its step
 // begins, and get their gradients back when it ends. For that every rank knows the batches of all.
 //
-// Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the batch that another rank owns, and
-// an all-reduce of the gradients; of learned features as many bytes back again.
+// Features of edges lie in a store of their own, with the owners of their edges' destinations
+// (edge_rows.hpp), and are pulled with the batch. Evaluation takes those of a rank's own rows from the
+// data.
+//
+// Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the
+// batch that another rank owns, as many for each distinct row of features of edges that another rank
+// has, and an all-reduce of the gradients; of learned features as many bytes back again.
 //
 // Source    Hamilton et al. 2017, GraphSAGE, algorithm 2; DistDGLv2 (5: owners, pulls, a pipeline);
 //           LABOR, Balin and Çatalyürek 2023; GraphSAINT, Zeng et al. 2020; Cluster-GCN, Chiang et
@@ -35,6 +40,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -43,6 +49,7 @@
 #include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/product/cooperative_batch.hpp"
 #include "core/strategy/product/learned_batch.hpp"
+#include "core/strategy/store/edge_store.hpp"
 #include "core/strategy/store/recent_rows.hpp"
 #include "core/strategy/strategy.hpp"
 
@@ -61,6 +68,7 @@ struct Batch {
   /// Set if the ranks of a server compute a batch together; `sampled` is a part of it, and it has
   /// the edges.
   std::shared_ptr<const CooperativeShare> share{};
+  std::optional<WantedRows> edge_rows{};  ///< set if edges have features
 };
 
 /// Which rank brings which learned rows in a step: every rank must know the batches of all. Adds
@@ -109,11 +117,15 @@ class BatchSteps final : public Steps {
 /// evaluated needs no store.
 class MiniBatchSession final : public RankSession {
  public:
+  /// `edge_rows`: null if edges have no features; `most_edge_rows`: of any batch.
   MiniBatchSession(Runtime& rt, std::shared_ptr<const Dataset> data, const SampledBatches& batches,
-                   const StagesAhead& ahead, std::unique_ptr<RankSession> whole)
+                   const EdgeRows* edge_rows, std::int64_t most_edge_rows, const StagesAhead& ahead,
+                   std::unique_ptr<RankSession> whole)
       : rt_(rt),
         data_(std::move(data)),
         batches_(batches),
+        edge_rows_(edge_rows),
+        most_edge_rows_(most_edge_rows),
         ahead_(ahead),
         whole_(std::move(whole)) {
     if (const auto& learned = batches_.learned_features())
@@ -122,7 +134,8 @@ class MiniBatchSession final : public RankSession {
   }
 
   void fetch(const std::shared_ptr<const Structure>& structure) override {
-    const SampledBatch& batch = *content_of<Batch>(*structure).sampled;
+    const Batch& of_step = content_of<Batch>(*structure);
+    const SampledBatch& batch = *of_step.sampled;
     if (!store_) {
       find_kept();
       open_store(0);
@@ -130,40 +143,47 @@ class MiniBatchSession final : public RankSession {
     }
     count(batch.features);
     fetched_->fetch(batch.features, !batch.vertices);
+    if (of_step.edge_rows) edge_store().fetch(*of_step.edge_rows, !batch.vertices);
   }
   std::unique_ptr<RankProducts> load(std::shared_ptr<const Structure> structure) override {
     const auto* batch = dynamic_cast<const StructureOf<Batch>*>(structure.get());
     if (batch == nullptr) return load_whole(std::move(structure));
-    const auto& [sampled, edges, exchange, share] = batch->of;
+    const auto& [sampled, edges, exchange, share, edge_rows] = batch->of;
     const auto& vertices = sampled->vertices;
     const std::int64_t all = sampled->rows.front(), own = sampled->rows.back();
     const VertexData data =
         vertices ? VertexData(data_, sampled->data_rows ? sampled->data_rows : vertices)
                  : VertexData(all, own, {own, own, own});
+    FeaturesOfEdges of_edges;
+    if (edge_rows) of_edges = edge_store().bring(*edge_rows);
     if (fetched_)
-      return std::make_unique<FetchedBatchProducts>(rt_, sampled, data, edges, *fetched_);
+      return std::make_unique<FetchedBatchProducts>(rt_, sampled, data, edges, std::move(of_edges),
+                                                    *fetched_);
     if (learned_) {
       use_.foreign += sampled->features.foreign;
       if (share)
         return std::make_unique<WithLearnedRows<CooperativeProducts>>(
-            rt_, *exchange, *learned_, share, data, server(), nullptr);
+            rt_, *exchange, *learned_, share, data, server(), std::move(of_edges), nullptr);
       return std::make_unique<WithLearnedRows<BatchProducts>>(rt_, *exchange, *learned_, sampled,
-                                                              data, edges);
+                                                              data, edges, std::move(of_edges));
     }
     if (!keeps_) find_kept();
     WantedRows wanted = recent_ && vertices ? recent_->want(*vertices) : sampled->features;
     if (!vertices) wanted.room += kept();  // a batch that is only counted has no rank
     if (!store_) open_store(wanted.room);
     count(wanted);
-    if (share) return std::make_unique<CooperativeProducts>(rt_, share, data, server(), &*store_);
-    return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(wanted),
-                                                 *store_);
+    if (share)
+      return std::make_unique<CooperativeProducts>(rt_, share, data, server(), std::move(of_edges),
+                                                   &*store_);
+    return std::make_unique<PulledBatchProducts>(rt_, sampled, data, edges, std::move(of_edges),
+                                                 std::move(wanted), *store_);
   }
   RowUse row_use() const override { return use_; }
   LearnedTable* learned_table() override { return learned_ ? &*learned_ : nullptr; }
   void close() override {
     if (fetched_) fetched_->close();
     if (store_) store_->close();
+    if (edge_store_) edge_store_->close();
     if (whole_) whole_->close();
   }
 
@@ -199,13 +219,22 @@ class MiniBatchSession final : public RankSession {
       room = {first, kept() + batches_.bounds().vertices.front()};
     VertexData own(data_, batches_.owned(rt_.rank()));
     if (data_->magnify > 1) own = own.magnified(0, data_->magnify);
-    store_.emplace(rt_, own, data_->features->width(),
-                   data_->features->half() ? DType::f16 : DType::f32, *keeps_, room);
+    store_.emplace(
+        rt_,
+        OwnTable{StoreNumber::vertices, own.features(0), own.vertices(), data_->features->width(),
+                 data_->features->half() ? DType::f16 : DType::f32, "store/features"},
+        *keeps_, room);
+  }
+  EdgeStore& edge_store() {
+    if (!edge_store_) edge_store_.emplace(rt_, *edge_rows_, ahead_.fetch, most_edge_rows_);
+    return *edge_store_;
   }
 
   Runtime& rt_;
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
+  const EdgeRows* edge_rows_;
+  std::int64_t most_edge_rows_;
   StagesAhead ahead_;
   std::unique_ptr<RankSession> whole_;  ///< empty if nothing is evaluated
   std::optional<OwnedRows> keeps_;      ///< rows for the whole run; found with the first batch
@@ -213,20 +242,25 @@ class MiniBatchSession final : public RankSession {
   std::optional<FeatureStore> store_;
   std::optional<RowsAhead> fetched_;    ///< set if rows are fetched before their batch is loaded
   std::optional<LearnedRows> learned_;  ///< replaces the store
+  std::optional<EdgeStore> edge_store_;
   RowUse use_;
 };
 
 class MiniBatch final : public Strategy {
  public:
-  explicit MiniBatch(const Problem& problem)
-      : MiniBatch(problem, std::make_shared<const SampledBatches>(problem), nullptr, {}) {}
+  MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches)
+      : MiniBatch(problem, batches, edge_rows_of(problem), batches->steps(), nullptr, {}) {}
   /// `largest`: the batch of every step; null: the drawn ones. `shares`: of cooperative ones, by the
   /// place of a rank on its server.
+  /// `steps`: batches of an epoch, which may be fewer if all are alike.
   MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches,
+            std::shared_ptr<const EdgeRows> edge_rows, int steps,
             std::shared_ptr<const SampledBatch> largest,
             std::vector<std::shared_ptr<const CooperativeShare>> shares)
       : problem_(problem),
         batches_(std::move(batches)),
+        edge_rows_(std::move(edge_rows)),
+        steps_(steps),
         largest_(std::move(largest)),
         largest_shares_(std::move(shares)) {
     if (problem.train.eval_every == 0) return;
@@ -238,9 +272,7 @@ class MiniBatch final : public Strategy {
 
   Schedule schedule(int) const override {
     Schedule schedule;
-    // More batches of the same size would take no more memory.
-    const int steps = largest_ ? ahead().together() : batches_->steps();
-    schedule.training = std::make_shared<BatchSteps>(batches_, steps);
+    schedule.training = std::make_shared<BatchSteps>(batches_, steps_);
     schedule.evaluation.clear();
     if (whole_) schedule.evaluation = {kWholeGraph};
     schedule.ahead = ahead();
@@ -268,27 +300,34 @@ class MiniBatch final : public Strategy {
       edges = largest_
                   ? largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features)
                   : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
+    auto edge_rows = edge_rows_for(rank, share ? share->edges : edges, made->alike);
+    // Of features of edges the row is looked up, then whether the batch has it, and its owner.
     HostWork work =
         drawing_work(drawn, by_relation(problem_.model),
-                     (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 1 : 0));
+                     (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0));
     if (made->pairs)
       work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
-    return make_structure(
-        Batch{std::move(made), std::move(edges), std::move(learned), std::move(share)},
-        std::move(work));
+    return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),
+                                std::move(share), std::move(edge_rows)},
+                          std::move(work));
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
-    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, ahead(),
+    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, edge_rows_.get(),
+                                              most_edge_rows(), ahead(),
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
   std::unique_ptr<Strategy> with_largest_batches() const override {
+    // More batches of the same size would take no more memory.
+    return with_largest_batches(ahead().together());
+  }
+  std::unique_ptr<Strategy> with_largest_batches(int steps) const {
     std::vector<std::shared_ptr<const CooperativeShare>> shares;
     if (batches_->cooperative())
       for (auto& share : largest_shares(*batches_, problem_.model, problem_.edge_features))
         shares.push_back(std::make_shared<const CooperativeShare>(std::move(share)));
-    return std::make_unique<MiniBatch>(problem_, batches_,
+    return std::make_unique<MiniBatch>(problem_, batches_, edge_rows_, steps,
                                        std::make_shared<const SampledBatch>(batches_->largest()),
                                        std::move(shares));
   }
@@ -318,6 +357,10 @@ class MiniBatch final : public Strategy {
       size.mean += static_cast<double>(number);
       size.most = std::max(size.most, number);
     };
+    if (mini_batch_of(problem_.strategy).sizes == BatchSizesFrom::bounds) {
+      count_largest(sizes);
+      return sizes;
+    }
     std::vector<std::optional<RecentRows>> recent(at(problem_.ranks()));
     for (int rank = 0; rank < problem_.ranks(); ++rank)
       if (auto cache = batches_->recent(rank))
@@ -326,6 +369,7 @@ class MiniBatch final : public Strategy {
     const bool all =
         std::any_of(recent.begin(), recent.end(), [](const auto& r) { return bool(r); });
     const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
+    double foreign_edge_rows = 0;
     for (int step = 0; step < batches_->steps(); step += stride) {
       std::int64_t shared = 0;
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
@@ -338,10 +382,14 @@ class MiniBatch final : public Strategy {
         for (std::size_t l = 0; l <= layers; ++l) count(sizes.vertices[l], batch.rows[l]);
         for (std::size_t l = 0; l < layers; ++l)
           count(sizes.edges[l], share ? share->entries(l) : batch.layers[l].forward.nnz());
-        std::int64_t bytes =
-            share ? host_bytes(*share)
-                  : host_bytes(batch, edges_of(problem_.model, batch, batches_->relations(),
-                                               problem_.edge_features));
+        std::vector<EdgeStructure> edges;
+        if (!share)
+          edges = edges_of(problem_.model, batch, batches_->relations(), problem_.edge_features);
+        std::int64_t bytes = share ? host_bytes(*share) : host_bytes(batch, edges);
+        if (const auto rows = edge_rows_for(rank, share ? share->edges : edges, batch.alike)) {
+          bytes += host_bytes(*rows);
+          foreign_edge_rows += static_cast<double>(rows->foreign);
+        }
         if (batches_->learned_features()) {
           std::int64_t others = 0;
           bytes += exchange_of(*batches_, rank, {step, 0}, batch, others).bytes();
@@ -358,6 +406,8 @@ class MiniBatch final : public Strategy {
             static_cast<std::int64_t>(SampledBatches::kSharedDraws) * shared);
     }
     for (double* sum : {&sizes.foreign, &sizes.kept}) *sum /= static_cast<double>(sizes.batches);
+    if (edge_rows_)
+      sizes.foreign_edge_rows = foreign_edge_rows / static_cast<double>(sizes.batches);
     sizes.host_bytes.mean /= static_cast<double>(sizes.batches);
     sizes.shared_host_bytes.mean *=
         static_cast<double>(problem_.ranks()) / static_cast<double>(sizes.batches);
@@ -369,6 +419,26 @@ class MiniBatch final : public Strategy {
 
  private:
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
+
+  static std::shared_ptr<const EdgeRows> edge_rows_of(const Problem& problem) {
+    if (!problem.edge_features) return nullptr;
+    return std::make_shared<const EdgeRows>(problem.edge_features, by_relation(problem.model),
+                                            problem.partition);
+  }
+  /// Of a batch's edges, if they have features.
+  std::optional<WantedRows> edge_rows_for(int rank, const std::vector<EdgeStructure>& edges,
+                                          bool alike) const {
+    if (!edge_rows_) return std::nullopt;
+    return largest_ ? edge_rows_->counted(rank, edges, alike, most_edge_rows())
+                    : edge_rows_->wanted(rank, edges, alike);
+  }
+  /// A bound for any batch.
+  std::int64_t most_edge_rows() const {
+    if (!edge_rows_) return 0;
+    const std::vector<std::int64_t> edges = batches_->bounds().edges;
+    return std::min(edge_rows_->rows(),
+                    std::accumulate(edges.begin(), edges.end(), std::int64_t{0}));
+  }
 
   /// What a draw adds to what the ranks of a process keep together: of cooperative batches that of a
   /// server, once, and of learned features the rows that a rank with so many vertices asks for.
@@ -382,6 +452,29 @@ class MiniBatch final : public Strategy {
     return bytes;
   }
 
+  /// Sizes of batches that are all at their bounds.
+  void count_largest(BatchSizes& sizes) const {
+    add_bounds(sizes);
+    const auto alike = [](BatchSizes::Size& size) {
+      size.most = size.bound;
+      size.mean = static_cast<double>(size.bound);
+    };
+    for (auto* list : {&sizes.vertices, &sizes.edges})
+      std::for_each(list->begin(), list->end(), alike);
+    alike(sizes.host_bytes);
+    alike(sizes.shared_host_bytes);
+    sizes.batches = problem_.ranks();
+    double edge_rows = 0;  // of other ranks
+    for (int rank = 0; rank < problem_.ranks(); ++rank) {
+      const OwnedRows& rows = largest_->features.pulled;
+      sizes.foreign += static_cast<double>(rows.count() - (*rows.rows_per_owner)[at(rank)]);
+      if (const auto structure = edge_rows_ ? prepare(rank, {}) : nullptr)
+        edge_rows += static_cast<double>(content_of<Batch>(*structure).edge_rows->foreign);
+    }
+    sizes.foreign /= static_cast<double>(sizes.batches);
+    if (edge_rows_) sizes.foreign_edge_rows = edge_rows / static_cast<double>(sizes.batches);
+  }
+
   void add_bounds(BatchSizes& sizes) const {
     const auto most = [](BatchSizes::Size& size, std::int64_t bound) {
       size.bound = std::max(size.bound, bound);
@@ -391,13 +484,14 @@ class MiniBatch final : public Strategy {
     std::int64_t shared = 0;
     for (int rank = 0; rank < problem_.ranks(); ++rank) {
       const auto structure = largest->prepare(rank);
-      const auto& [batch, edges, exchange, share] = content_of<Batch>(*structure);
+      const auto& [batch, edges, exchange, share, edge_rows] = content_of<Batch>(*structure);
       for (std::size_t l = 0; l < sizes.vertices.size(); ++l)
         most(sizes.vertices[l], batch->rows[l]);
       for (std::size_t l = 0; l < sizes.edges.size(); ++l)
         most(sizes.edges[l], share ? share->entries(l) : batch->layers[l].forward.nnz());
       most(sizes.host_bytes, (share ? host_bytes(*share) : host_bytes(*batch, edges)) +
-                                 (exchange ? exchange->bytes() : 0));
+                                 (exchange ? exchange->bytes() : 0) +
+                                 (edge_rows ? host_bytes(*edge_rows) : 0));
       shared += shared_bytes(rank, batch->rows.front(), [&] { return host_bytes(of_server, {}); });
     }
     most(sizes.shared_host_bytes, static_cast<std::int64_t>(SampledBatches::kSharedDraws) * shared);
@@ -405,6 +499,8 @@ class MiniBatch final : public Strategy {
 
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
+  std::shared_ptr<const EdgeRows> edge_rows_;  ///< null if edges have no features
+  int steps_;                                  ///< of an epoch
   std::shared_ptr<const SampledBatch> largest_;
   std::vector<std::shared_ptr<const CooperativeShare>> largest_shares_;
   std::unique_ptr<Strategy> whole_;  ///< evaluates
@@ -479,6 +575,16 @@ void require_sound_mini_batch(const Settings& file) {
                    "learned rows travel when the step begins; otherwise they would be old");
   require_own_rows(file, "strategy.cooperative",
                    "a server shares one batch, and each rank computes with its own rows");
+  if (file.is("strategy.sizes", "largest")) {
+    if (!file.is("backend", "sim"))
+      throw ConfigError("strategy.sizes",
+                        "\"largest\" counts batches and draws none, so nothing can be learned: set "
+                        "backend to sim, or leave it out");
+    if (file.has("strategy.cache"))
+      throw ConfigError("strategy.cache",
+                        "nobody knows which rows a cache has for batches that are not drawn: leave "
+                        "it out, or set strategy.sizes to \"drawn\"");
+  }
   const auto sampler = file.choice<BatchSampler>("strategy.sampler", kSamplers, {});
   const auto policy =
       file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, CachePolicy::degree);
@@ -573,6 +679,7 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
     settings.fanouts_of = std::move(*of_relations);
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
+  if (file.is("strategy.sizes", "largest")) settings.sizes = BatchSizesFrom::bounds;
   config.learned = read_learned_features(file);
   settings.resample_steps = !file.is("strategy.resample", "epoch");
   StagesAhead& ahead = settings.ahead;
@@ -599,33 +706,36 @@ std::optional<std::string> inexactness_of_mini_batch(const StrategyConfig& confi
 }  // namespace
 
 extern const StrategyInfo kMiniBatch;
-const StrategyInfo kMiniBatch{.name = "mini_batch",
-                              .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
-                                return std::make_unique<MiniBatch>(problem);
-                              },
-                              .defaults = [](const Settings&) -> std::vector<SettingDefault> {
-                                return {{"partition.method", "metis"}};
-                              },
-                              .require_sound = require_sound_mini_batch,
-                              .read = read_mini_batch,
-                              .require_possible = require_possible_batches,
-                              .by_server = true,
-                              .needs_structure = "neighbours of a batch are drawn among the edges",
-                              .needs_whole_data = "draws neighbours among all edges of the graph",
-                              .edge_weights = true,
-                              .edge_features = true,
-                              .magnifiable = true,
-                              .opens_stores = true,
-                              .carries_attention = true,
-                              .carries_relations = true,
-                              .predicts_links = true,
-                              .inexactness = inexactness_of_mini_batch,
-                              .learns_from =
-                                  [](const StrategyConfig& config) {
-                                    return mini_batch_of(config).seeds == SeedsFrom::all
-                                               ? LearnsFrom::settings
-                                               : LearnsFrom::cut;
-                                  },
-                              .closed_forms = {ClosedForm::averaged_gradients}};
+const StrategyInfo kMiniBatch{
+    .name = "mini_batch",
+    .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      const auto batches = std::make_shared<const SampledBatches>(problem);
+      auto drawn = std::make_unique<MiniBatch>(problem, batches);
+      if (mini_batch_of(problem.strategy).sizes == BatchSizesFrom::draws) return drawn;
+      return drawn->with_largest_batches(batches->steps());
+    },
+    .defaults = [](const Settings&) -> std::vector<SettingDefault> {
+      return {{"partition.method", "metis"}};
+    },
+    .require_sound = require_sound_mini_batch,
+    .read = read_mini_batch,
+    .require_possible = require_possible_batches,
+    .by_server = true,
+    .needs_structure = "neighbours of a batch are drawn among the edges",
+    .needs_whole_data = "draws neighbours among all edges of the graph",
+    .edge_weights = true,
+    .edge_features = true,
+    .magnifiable = true,
+    .opens_stores = true,
+    .carries_attention = true,
+    .carries_relations = true,
+    .predicts_links = true,
+    .inexactness = inexactness_of_mini_batch,
+    .learns_from =
+        [](const StrategyConfig& config) {
+          return mini_batch_of(config).seeds == SeedsFrom::all ? LearnsFrom::settings
+                                                               : LearnsFrom::cut;
+        },
+    .closed_forms = {ClosedForm::averaged_gradients}};
 
 }  // namespace orrery

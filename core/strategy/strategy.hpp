@@ -51,6 +51,8 @@ struct BatchSizes {
   Size shared_host_bytes;
   double foreign = 0;  ///< mean number of feature rows of other ranks;
   double kept = 0;     ///< those in the cache; a cache that changes starts empty
+  /// Mean number of rows of features of edges that other ranks have; nothing if edges have none.
+  std::optional<double> foreign_edge_rows;
 };
 
 /// A strategy at work on one rank: it lives for the whole run, while structures come and go.

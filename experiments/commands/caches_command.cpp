@@ -67,6 +67,9 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const CachesOptio
     throw ConfigError(
         "strategy.type",
         fmt::format("{} pulls no rows that a cache could keep; mini_batch does", type));
+  if (mini_batch_of(problem.strategy).sizes == BatchSizesFrom::bounds)
+    throw ConfigError("strategy.sizes",
+                      "caches are asked for the rows of drawn batches: set it to \"drawn\"");
   if (problem.strategy.learned)
     throw ConfigError("strategy.learn_features",
                       "rows that change in every step cannot be kept: set it to false");

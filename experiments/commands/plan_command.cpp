@@ -282,6 +282,8 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
           {"peak_bytes_bound", bound_in(Space::device)},
           {"foreign_rows", sizes->foreign},
           {"cached_rows", sizes->kept},
+          {"foreign_edge_rows",
+           sizes->foreign_edge_rows ? Json(*sizes->foreign_edge_rows) : Json(nullptr)},
           {"in_flight", in_flight_json(prepared, *sizes, peaks_of(programs)[at(Space::pinned_host)],
                                        sizes->kept > 0 ? Json() : bound_in(Space::pinned_host))}};
 }
@@ -324,12 +326,18 @@ std::string batches_text(const Json& batches) {
   }
   const auto foreign = batches["foreign_rows"].get<double>(),
              cached = batches["cached_rows"].get<double>();
+  const Json& of_edges = batches["foreign_edge_rows"];
+  const std::string edge_rows =
+      of_edges.is_null() ? ""
+                         : fmt::format("rows of features of edges of other ranks: {:.0f} a batch\n",
+                                       of_edges.get<double>());
   return fmt::format(
       "{} batches of each rank in an epoch. Their sizes: mean and most of {} drawn, and what none "
       "exceeds\n{}"
-      "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n{}\n",
+      "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n{}{}\n",
       batches["steps"].get<int>(), batches["drawn"].get<std::int64_t>(),
-      table.text(room_on(stdout)), foreign, cached, in_flight_text(batches["in_flight"]));
+      table.text(room_on(stdout)), foreign, cached, edge_rows,
+      in_flight_text(batches["in_flight"]));
 }
 
 /// What the largest rank holds in each kind of host memory that it uses, and what it may hold.

@@ -205,7 +205,8 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     study.capacities.push_back(variants.feed(replayed, pipeline(ahead)));
   }
   study.enough_capacity = first_enough(study.capacities);
-  if (study.ranks == 1 || own_rows || experiment.dataset.magnify > 1) return study;
+  const bool counted = settings.sizes == BatchSizesFrom::bounds;
+  if (study.ranks == 1 || own_rows || counted || experiment.dataset.magnify > 1) return study;
   for (const double share : {0.0, 0.05, 0.2, 0.5, 1.0}) {
     const auto rows = std::llround(share * static_cast<double>(variants.vertices()) / study.ranks);
     const Activity activity(fmt::format("replaying with a cache of {} rows", rows));

@@ -940,6 +940,59 @@ TEST(MiniBatch, TheBoundOfAllVerticesWithAllNeighboursIsWhatTheyTake) {
   EXPECT_LE(bound, drawn + 3 * 2 * 2 * 60 * 4) << "but for who validates and is tested";
 }
 
+/// In a dense graph the batches have every vertex on all levels below the seeds, as the bound has.
+TEST(MiniBatch, CountedBatchesOfADenseGraphTravelAsDrawnOnesDo) {
+  auto data = std::make_shared<Dataset>(*random_dataset(60, 1600, 12, 4, true));
+  std::fill(data->split.begin(), data->split.end(), Split::train);
+  MiniBatchSettings settings = sampled(10, {-1, -1});
+  settings.seeds = SeedsFrom::own;
+  const auto pulled = [&](BatchSizesFrom sizes, int rank, int& pulls) {
+    settings.sizes = sizes;
+    Problem p = make_problem(data, 3, batches_of(settings));
+    p.train.eval_every = 0;
+    const auto programs = record_training(*make_strategy(p), p, 3, {});
+    EXPECT_NO_THROW(check(programs));
+    const Summary sum = summarise(programs[at(rank)], Placement::uniform(3, 1), 3);
+    pulls = static_cast<int>(sum.epoch.by_kind.at("spmm").count);
+    return sum.setup.by_kind.at("pull").external + sum.epoch.by_kind.at("pull").external;
+  };
+  for (int rank = 0; rank < 3; ++rank) {
+    int drawn_products = 0, counted_products = 0;
+
+    const double drawn = pulled(BatchSizesFrom::draws, rank, drawn_products),
+                 counted = pulled(BatchSizesFrom::bounds, rank, counted_products);
+
+    EXPECT_GT(drawn, 0);
+    EXPECT_DOUBLE_EQ(counted, drawn);
+    EXPECT_EQ(counted_products, drawn_products) << "as many steps";
+  }
+}
+
+/// What is drawn is at most what is counted, on every level, and the work of drawing is counted too.
+TEST(MiniBatch, CountsTheSizesThatNoDrawnBatchExceeds) {
+  MiniBatchSettings settings = sampled(20, {3, 3, 3});
+  const auto data = random_dataset(120, 700, 12, 4, true);
+  const auto sizes_of = [&](BatchSizesFrom from) {
+    settings.sizes = from;
+    Problem p = make_problem(data, 2, batches_of(settings));
+    p.model.layers = 3;
+    return make_strategy(p)->batch_sizes().value();
+  };
+
+  const BatchSizes drawn = sizes_of(BatchSizesFrom::draws),
+                   counted = sizes_of(BatchSizesFrom::bounds);
+
+  EXPECT_EQ(counted.steps, drawn.steps);
+  for (std::size_t l = 0; l < 4; ++l) {
+    EXPECT_EQ(counted.vertices[l].most, drawn.vertices[l].bound);
+    EXPECT_EQ(counted.vertices[l].mean, static_cast<double>(drawn.vertices[l].bound));
+    EXPECT_GE(counted.vertices[l].most, drawn.vertices[l].most);
+  }
+  for (std::size_t l = 0; l < 3; ++l) EXPECT_EQ(counted.edges[l].most, drawn.edges[l].bound);
+  EXPECT_EQ(counted.host_bytes.most, drawn.host_bytes.bound);
+  EXPECT_GE(counted.foreign, drawn.foreign);
+}
+
 // ---- programs
 
 /// The first batch is on the device when the time of the first epoch begins: the host waits for an

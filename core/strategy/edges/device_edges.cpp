@@ -14,7 +14,8 @@ bool same(const Pattern& a, const Pattern& b) {
 
 }  // namespace
 
-DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
+DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure,
+                         std::optional<Tensor> features)
     : pattern_(rt, Lane::copy, structure.pattern, "graph/edges"),
       by_source_(rt, Lane::copy, structure.by_source, "graph/edges by source"),
       order_(load_indices(rt, structure.order, "graph/order of edges by source")) {
@@ -24,10 +25,11 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
   if (structure.vertices.size() > 0)
     vertices_ = load_indices(rt, structure.vertices, "graph/vertices of sources");
-  if (const auto& features = structure.features; features.rows) {
-    features_ = Buffer(rt, {features.size(), features.rows->width()}, DType::f32,
+  if (const auto& of_entries = structure.features; of_entries.rows && !features) {
+    features_ = Buffer(rt, {of_entries.size(), of_entries.rows->width()}, DType::f32,
                        "graph/features of edges");
-    rt.submit(Lane::copy, Load{features.source(), features_.tensor()});
+    rt.submit(Lane::copy, Load{of_entries.source(), features_.tensor()});
+    features = features_.tensor();
   }
   rt.wait(Lane::compute, rt.record(Lane::copy));
   edges_ = {
@@ -37,7 +39,7 @@ DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure)
       order_.tensor(),
       numbers_ ? numbers_.tensor() : order_.view(0, 1),
       vertices_ ? vertices_.tensor() : order_.view(0, 1),
-      structure.features.rows ? features_.tensor() : order_.view(0, 1)};
+      features ? *features : order_.view(0, 1)};
 }
 
 void no_matrix() {

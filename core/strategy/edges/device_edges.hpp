@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
@@ -9,13 +11,31 @@
 
 namespace orrery {
 
+/// Features of a batch's edges that were brought to the device: those of all patterns, layer by layer
+/// and within a layer relation by relation, in the order of their entries.
+///
+/// Placement those of this rank's batch, on its device
+struct FeaturesOfEdges {
+  Buffer rows;    ///< [entries of all patterns, columns] f32; empty: edges have none
+  Buffer places;  ///< where they were among the pulled rows
+  std::int64_t taken = 0;
+
+  /// The rows of the next pattern; nothing if edges have none.
+  std::optional<Tensor> take(std::int64_t entries) {
+    if (!rows) return std::nullopt;
+    return rows.tensor().rows_at(std::exchange(taken, taken + entries), entries);
+  }
+};
+
 /// The edges of a layer on the device.
 ///
 /// Placement the edges into rows of this rank, on its device
 class DeviceEdges {
  public:
-  /// Loads them on the copy lane; the compute lane waits for it.
-  DeviceEdges(Runtime& rt, const EdgeStructure& structure);
+  /// Loads them on the copy lane; the compute lane waits for it. `features`: those of the edges if
+  /// they are on the device already, else they are loaded, too.
+  DeviceEdges(Runtime& rt, const EdgeStructure& structure,
+              std::optional<Tensor> features = std::nullopt);
 
   const Edges& edges() const { return edges_; }
 

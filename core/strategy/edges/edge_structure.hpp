@@ -34,7 +34,7 @@ struct EdgeStructure {
     IndexList row_of_entry;
     std::int64_t size() const { return row_of_entry.size(); }
     Source source() const {
-      if (!row_of_entry.known()) return Unknown{"features of edges"};
+      if (!row_of_entry.known()) return Unknown{"features"};
       return FeatureRows{rows, row_of_entry.numbers()};
     }
   } features{};

@@ -131,23 +131,31 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
   if (batch.pairs)
     for (const auto* list : {&batch.pairs->left, &batch.pairs->right})
       bytes += static_cast<std::int64_t>(list->capacity()) * number;
-  return bytes + list_bytes(batch.target_weights) + list_bytes(batch.features.pulled.numbers) +
-         list_bytes(batch.features.pulled.rows_per_owner) + list_bytes(batch.features.places);
+  return bytes + list_bytes(batch.target_weights) + host_bytes(batch.features);
+}
+
+std::int64_t host_bytes(const WantedRows& rows) {
+  return list_bytes(rows.pulled.numbers) + list_bytes(rows.pulled.rows_per_owner) +
+         list_bytes(rows.places);
 }
 
 BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch,
-                             VertexData data, const std::vector<EdgeStructure>& edges)
+                             VertexData data, const std::vector<EdgeStructure>& edges,
+                             FeaturesOfEdges features)
     : RankProducts(rt),
       batch_(std::move(batch)),
       data_(std::move(data)),
-      row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
+      row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices"),
+      features_of_edges_(std::move(features)) {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
   for (const EdgeStructure& of_layer : edges) {
     const bool again = batch_->alike && !of_layer_.empty();
     const bool by_relation = of_layer.relations != nullptr;
-    if (!again && by_relation) relations_.emplace_back(rt, *of_layer.relations);
-    if (!again && !by_relation) edges_.emplace_back(rt, of_layer);
+    if (!again && by_relation)
+      relations_.emplace_back(rt, *of_layer.relations, &features_of_edges_);
+    if (!again && !by_relation)
+      edges_.emplace_back(rt, of_layer, features_of_edges_.take(of_layer.entries()));
     of_layer_.push_back((by_relation ? relations_.size() : edges_.size()) - 1);
   }
   if (!edges.empty()) return;

@@ -42,6 +42,8 @@ std::int64_t matrix_bytes(const SparseMatrix& matrix);
 /// Bytes that a batch takes in host memory from its drawing to the end of its step; for a batch
 /// that is only counted, the bytes of one of these sizes.
 std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructure>& edges);
+/// Those of the lists of rows that a batch needs.
+std::int64_t host_bytes(const WantedRows& rows);
 
 /// Products of one rank's batch, in which nothing travels. Features are those of `data`; gradients
 /// are summed over all ranks.
@@ -49,9 +51,10 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
 /// Placement all rows of a batch and its matrices on its rank
 class BatchProducts : public RankProducts {
  public:
-  /// `data` has the batch's vertices; `edges` as edges_of() returns them.
+  /// `data` has the batch's vertices; `edges` as edges_of() returns them; `features` of these edges
+  /// if they were brought to the device.
   BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                const std::vector<EdgeStructure>& edges);
+                const std::vector<EdgeStructure>& edges, FeaturesOfEdges features = {});
 
   VertexData data() const override { return data_; }
   std::shared_ptr<const std::vector<float>> target_weights() const override {
@@ -97,6 +100,7 @@ class BatchProducts : public RankProducts {
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   Buffer row_ids_;
+  FeaturesOfEdges features_of_edges_;
   std::vector<Matrix> matrices_;
   std::vector<DeviceEdges> edges_;         ///< replaces matrices if layers weigh edges,
   std::vector<LocalRelations> relations_;  ///< or these, if they work by relation
@@ -108,9 +112,9 @@ class PulledBatchProducts final : public BatchProducts {
  public:
   /// `store` must outlive the result.
   PulledBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                      const std::vector<EdgeStructure>& edges, WantedRows wanted,
-                      FeatureStore& store)
-      : BatchProducts(rt, std::move(batch), std::move(data), edges),
+                      const std::vector<EdgeStructure>& edges, FeaturesOfEdges features,
+                      WantedRows wanted, FeatureStore& store)
+      : BatchProducts(rt, std::move(batch), std::move(data), edges, std::move(features)),
         wanted_(std::move(wanted)),
         store_(store) {}
   void load_features(std::int64_t first_column, const Tensor& features) override;
@@ -126,8 +130,10 @@ class FetchedBatchProducts final : public BatchProducts {
  public:
   /// `fetched` must outlive the result; this is its first batch.
   FetchedBatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> batch, VertexData data,
-                       const std::vector<EdgeStructure>& edges, RowsAhead& fetched)
-      : BatchProducts(rt, std::move(batch), std::move(data), edges), fetched_(fetched) {}
+                       const std::vector<EdgeStructure>& edges, FeaturesOfEdges features,
+                       RowsAhead& fetched)
+      : BatchProducts(rt, std::move(batch), std::move(data), edges, std::move(features)),
+        fetched_(fetched) {}
   void load_features(std::int64_t first_column, const Tensor& features) override {
     ORRERY_ASSERT(first_column == 0);
     places_ = fetched_.take(features);

@@ -148,12 +148,14 @@ std::int64_t host_bytes(const CooperativeShare& share) {
 }
 
 CooperativeProducts::CooperativeProducts(Runtime& rt, std::shared_ptr<const CooperativeShare> share,
-                                         VertexData data, Group server, FeatureStore* store)
+                                         VertexData data, Group server, FeaturesOfEdges features,
+                                         FeatureStore* store)
     : RankProducts(rt),
       share_(std::move(share)),
       data_(std::move(data)),
       store_(store),
-      row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices") {
+      row_ids_(rt, {rows(0), 1}, DType::i32, "indices/vertices"),
+      features_of_edges_(std::move(features)) {
   constexpr bool kOverlap = true;
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
@@ -162,7 +164,8 @@ CooperativeProducts::CooperativeProducts(Runtime& rt, std::shared_ptr<const Coop
       products_.emplace_back(rt, part, server, false, kOverlap, 1);
     else
       exchanges_.emplace_back(rt, part, server, kOverlap);
-  for (const EdgeStructure& edges : share_->edges) edges_.emplace_back(rt, edges);
+  for (const EdgeStructure& edges : share_->edges)
+    edges_.emplace_back(rt, edges, features_of_edges_.take(edges.entries()));
 }
 
 void CooperativeProducts::load_features(std::int64_t first_column, const Tensor& features) {

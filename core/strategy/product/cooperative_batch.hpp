@@ -55,9 +55,10 @@ std::int64_t host_bytes(const CooperativeShare& share);
 class CooperativeProducts : public RankProducts {
  public:
   /// `data` has the share's vertices; `store` and `server` belong to the rank. The store may be
-  /// null if another object answers load_features().
+  /// null if another object answers load_features(). `features`: of the share's edges, if they were
+  /// brought to the device.
   CooperativeProducts(Runtime& rt, std::shared_ptr<const CooperativeShare> share, VertexData data,
-                      Group server, FeatureStore* store);
+                      Group server, FeaturesOfEdges features, FeatureStore* store);
 
   VertexData data() const override { return data_; }
   IndexList vertices() const override {
@@ -87,6 +88,7 @@ class CooperativeProducts : public RankProducts {
   Buffer row_ids_, places_;
   std::vector<HaloProduct> products_;
   HaloBuffers buffers_;
+  FeaturesOfEdges features_of_edges_;
   // Replace products_ and buffers_ if layers weigh edges:
   std::vector<DeviceEdges> edges_;
   std::vector<SourceExchange> exchanges_;

@@ -111,12 +111,14 @@ void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float 
   }
 }
 
-LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure)
+LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure,
+                               FeaturesOfEdges* features)
     : types_(structure.types), input_types_(structure.input_types) {
   for (const RelationMatrix& relation : structure.relations) {
     OfRelation made{relation.destination, {}, {}, {}, {}};
     if (relation.edges) {
-      made.edges.emplace(rt, *relation.edges);
+      made.edges.emplace(rt, *relation.edges,
+                         features ? features->take(relation.edges->entries()) : std::nullopt);
       made.sources = load_indices(rt, relation.sources, "indices/sources of a relation");
       rt.wait(Lane::compute, rt.record(Lane::copy));
     } else {

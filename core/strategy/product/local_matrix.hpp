@@ -51,7 +51,9 @@ struct RankTiles {
 /// Placement matrices, x and y: on this rank; nothing travels
 class LocalRelations {
  public:
-  LocalRelations(Runtime& rt, const RelationStructure& structure);
+  /// `features`: those of the edges if they are on the device already; the next ones are taken.
+  LocalRelations(Runtime& rt, const RelationStructure& structure,
+                 FeaturesOfEdges* features = nullptr);
 
   const std::vector<Products::Rows>& rows_of_type(int type) const { return types_[at(type)]; }
   /// Among the rows that a first layer works on.

@@ -5,9 +5,6 @@
 namespace orrery {
 namespace {
 
-/// The number of the feature table among the stores of a program.
-constexpr std::uint16_t kFeatures = 0;
-
 /// If the store lane still read it, it would stay beside the buffer that replaces it.
 void give_back(Runtime& rt, Buffer& buffer) {
   if (buffer) rt.sync(rt.record(Lane::store));
@@ -16,16 +13,16 @@ void give_back(Runtime& rt, Buffer& buffer) {
 
 }  // namespace
 
-FeatureStore::FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, DType type,
-                           const OwnedRows& keep, std::optional<Room> room)
+FeatureStore::FeatureStore(Runtime& rt, const OwnTable& own, const OwnedRows& keep,
+                           std::optional<Room> room)
     : rt_(rt),
-      store_{kFeatures, world_group(rt.size())},
-      width_(width),
-      type_(type),
-      kept_(keep.count()),
+      store_{static_cast<std::uint16_t>(own.number), world_group(rt.size())},
+      width_(own.width),
+      type_(own.type),
+      kept_(keep.numbers ? keep.count() : 0),
       room_(room),
-      table_(rt, {own.vertices(), width}, type, "store/features", Space::server_host) {
-  rt.submit(Lane::store, Load{own.features(0), table_.tensor()});
+      table_(rt, {own.rows, own.width}, own.type, own.name, Space::server_host) {
+  rt.submit(Lane::store, Load{own.source, table_.tensor()});
   rt.submit(Lane::store, Expose{store_, table_.tensor()});
   if (kept_ == 0) return;
   make_room(room_ ? std::max(kept_, room_->first) : kept_, kept_, 0);

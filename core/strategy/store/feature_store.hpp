@@ -1,18 +1,32 @@
-// The features of all vertices; each row lies with the rank that owns its vertex.
+// A table of features of vertices or of edges; each row lies with the rank that owns it.
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "core/runtime/buffer.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
-#include "core/strategy/structure/vertex_data.hpp"
 
 namespace orrery {
 
-/// One rank's access to them: its own rows in host memory, which the others read while it computes,
-/// and the rows of others, some of which it keeps.
+/// The number of a table among the stores of a program.
+enum class StoreNumber : std::uint16_t { vertices, edges };
+
+/// A rank's own rows of a table.
 ///
-/// Placement each row in the host memory of the rank that owns its vertex; copies of kept rows
+/// Shapes    source [rows, width], of `type`: f32, or f16 for features of 16 bits
+struct OwnTable {
+  StoreNumber number = StoreNumber::vertices;
+  Source source;
+  std::int64_t rows = 0, width = 0;
+  DType type = DType::f32;
+  std::string_view name;  ///< of its memory
+};
+
+/// One rank's access to a table: its own rows in host memory, which the others read while it
+/// computes, and the rows of others, some of which it keeps.
+///
+/// Placement each row in the host memory of the rank that owns it; copies of kept rows
 class FeatureStore {
  public:
   /// Rows, kept and pulled, that the first call of pull() needs, and the largest number of any
@@ -20,12 +34,11 @@ class FeatureStore {
   struct Room {
     std::int64_t first = 0, most = 0;
   };
-  /// Reads this rank's own rows, opens them to all ranks, and pulls those to keep; a collective.
-  /// `type`: f32, or f16 for features of 16 bits. `room`: for a rank that keeps rows, for the whole
-  /// run or for a while. It allocates a quarter more than it needs, at most room for all, so that a
-  /// larger later batch need not copy the kept rows.
-  FeatureStore(Runtime& rt, const VertexData& own, std::int64_t width, DType type,
-               const OwnedRows& keep, std::optional<Room> room);
+  /// Reads this rank's own rows, opens them to all ranks, and pulls those to keep, if any; a
+  /// collective. `room`: for a rank that keeps rows, for the whole run or for a while. It allocates a
+  /// quarter more than it needs, at most room for all, so that a larger later batch need not copy the
+  /// kept rows.
+  FeatureStore(Runtime& rt, const OwnTable& own, const OwnedRows& keep, std::optional<Room> room);
   /// features ← rows, on the copy lane. All requests to one owner are one message. Pulled rows stay
   /// until a later call pulls to their place. Keep the result until the copy lane has finished:
   /// otherwise a run would free it at another moment than its recording.

@@ -568,6 +568,14 @@ void SampledBatches::share_asked(int rank, int epoch, int step, const SampledBat
   });
 }
 
+std::int64_t SampledBatches::entries_within(int fanout) const {
+  if (fanout == kAllNeighbours) return graph_->nnz() * owners_.copies;
+  std::int64_t entries = 0;
+  for (Vertex v = 0; v < graph_->rows; ++v)
+    entries += std::min<std::int64_t>(graph_->degree(v), fanout);
+  return entries * owners_.copies;
+}
+
 SampledBatches::Bounds SampledBatches::bounds() const {
   const std::vector<int>& fanouts = sampler_.sampling().fanouts;
   const std::int64_t all = graph_->rows * owners_.copies;
@@ -587,8 +595,8 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   for (std::size_t hop = 0; hop < fanouts.size(); ++hop) {
     const std::int64_t each = sampler_.most_edges(hop);
     const bool repeats = sampler_.sampling().rule == NeighbourRule::replacement;
-    const std::int64_t most =
-        repeats || each == 0 || rows <= entries / each ? rows * each : entries;
+    const std::int64_t there = repeats || relations_ ? entries : entries_within(fanouts[hop]);
+    const std::int64_t most = repeats || each == 0 || rows <= there / each ? rows * each : there;
     bounds.edges.insert(bounds.edges.begin(), most + (weighting_.loops ? rows : 0));
     rows = std::min(rows + most, all);
     bounds.vertices.insert(bounds.vertices.begin(), rows);
@@ -659,6 +667,7 @@ SampledBatch SampledBatches::largest() const {
     if (!relations_ && (l > 0 || made.alike || first_adjoint_))
       layer.adjoint = SparseMatrix{Counts{columns, rows, most.edges[l]}, nullptr};
     made.layers.push_back(std::move(layer));
+    made.edges += most.edges[l] - (weighting_.loops ? most.vertices[l + 1] : 0);
   }
   if (saint_)
     made.target_weights = std::make_shared<const std::vector<float>>(at(made.rows.back()));
@@ -677,8 +686,15 @@ SampledBatch SampledBatches::largest() const {
 WantedRows SampledBatches::counted_rows(std::int64_t vertices) const {
   WantedRows rows;
   const auto numbers = std::make_shared<const std::vector<Vertex>>(at(vertices));
-  auto counts = std::make_shared<std::vector<std::int64_t>>(at(ranks_), 0);
-  counts->front() = vertices;
+  auto counts = std::make_shared<std::vector<std::int64_t>>();
+  std::int64_t all = 0, owned = 0, counted = 0;
+  for (const auto& own : owned_) all += std::ssize(*own);
+  for (const auto& own : owned_) {
+    owned += std::ssize(*own);
+    const std::int64_t until = all > 0 ? owned * vertices / all : vertices;
+    counts->push_back(until - counted);
+    counted = until;
+  }
   rows.pulled = {numbers, std::move(counts)};
   rows.places = numbers;
   rows.room = vertices;

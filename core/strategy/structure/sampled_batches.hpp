@@ -65,6 +65,9 @@ struct CacheSettings {
 /// time.
 constexpr int kBatchesAhead = 2;
 
+/// Where the sizes of batches come from: from drawing them, or from bounds that no batch exceeds.
+enum class BatchSizesFrom : std::uint8_t { draws, bounds };
+
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
   /// Seeds of a step: on each rank, or of all together (SeedsFrom); for GraphSAINT the draws of a
@@ -87,6 +90,8 @@ struct MiniBatchSettings {
   StagesAhead ahead{kBatchesAhead};
   /// The ranks of a server draw and compute one batch of all their seeds together.
   bool cooperative = false;
+  /// bounds: every batch is counted only (SampledBatches::largest()).
+  BatchSizesFrom sizes = BatchSizesFrom::draws;
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ. Only our own layers are known not to
@@ -249,10 +254,12 @@ class SampledBatches {
   /// Requires  cooperative()
   /// Cost      a pass over the vertices of the graph
   std::vector<Bounds> share_bounds() const;
-  /// A batch of the sizes of bounds(), counted only; all of its features are pulled. Pairs of links are
-  /// as many as a step may have, and all ends are the first vertex.
+  /// A batch of the sizes of bounds(), counted only; all of its features are pulled, from their owners
+  /// in the shares in which these own vertices. Pairs of links are as many as a step may have, and all
+  /// ends are the first vertex.
   SampledBatch largest() const;
-  /// The features of a batch with so many vertices, counted only: all are pulled.
+  /// The features of a batch with so many vertices, counted only: all are pulled, from each owner its
+  /// share of all vertices.
   WantedRows counted_rows(std::int64_t vertices) const;
   /// Bounds for a layer of any batch: its rows of each type, and the edges of each relation. Each is at
   /// its bound by itself, so all together are more than a batch can have.
@@ -268,6 +275,8 @@ class SampledBatches {
   std::shared_ptr<const std::vector<Vertex>> owned(int rank) const { return owned_[at(rank)]; }
 
  private:
+  /// Entries of all rows if each has at most `fanout` of its own.
+  std::int64_t entries_within(int fanout) const;
   using Scratch = NeighbourSampler::Scratch;
   /// The rows of others that a rank keeps.
   struct Kept {

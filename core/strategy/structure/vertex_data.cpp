@@ -18,7 +18,7 @@ Source VertexData::labels(std::int64_t count) const {
 
 Source VertexData::class_weights(const IndexList& targets, const std::vector<float>& weight,
                                  const std::vector<float>* beside) const {
-  if (!data_) return Unknown{"weights of targets"};
+  if (!data_) return Unknown{"values"};
   auto values = std::make_shared<std::vector<float>>();
   for (std::size_t i = 0; i < targets.numbers()->size(); ++i) {
     const Vertex vertex = (*rows_.numbers())[at((*targets.numbers())[i])];

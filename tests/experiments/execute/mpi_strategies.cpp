@@ -177,6 +177,21 @@ bool samples_agree(MpiWorld& world, Communicator& communicator) {
                          {.batch = 8, .fanouts = {3, 2}, .fanouts_by_relation = by_relation})))
         .model.projection = by_relation ? 6 : 0;
   add("typed, the whole graph", testing::typed_problem(typed, world.size())).model.projection = 6;
+  for (const bool by_relation : {false, true})
+    for (const std::int64_t batch : {8, 1 << 20}) {
+      MiniBatchSettings settings{.batch = batch, .fanouts = {3, 2}};
+      if (batch == 8)
+        settings.ahead.fetch = 2;
+      else
+        settings.fanouts = {-1, -1};  // all epochs pull as much
+      Problem problem =
+          by_relation ? testing::typed_problem(typed, world.size(), testing::batches_of(settings))
+                      : in_batches(settings);
+      problem.model.type = by_relation ? ModelType{"rgat"} : ModelType::gat;
+      problem.model.heads = 4;
+      testing::add_edge_features(problem, 3);
+      add("features of edges", std::move(problem));
+    }
   const LinkConfig links{.width = 6};
   auto [trained, task] = hold_out_links(*data, links, testing::kSeed);
   const auto rest = std::make_shared<const Dataset>(std::move(trained));
@@ -190,8 +205,16 @@ bool samples_agree(MpiWorld& world, Communicator& communicator) {
 
   bool good = true;
   for (const auto& [name, problem] : problems) {
-    const auto got = losses(execute_here(world, communicator, problem));
+    const Outcome outcome = execute_here(world, communicator, problem);
+    const auto got = losses(outcome);
     good = agree(name, got, losses(testing::execute(problem))) && good;
+    if (!problem.edge_features || kernels == "cuda") continue;
+    if (got != losses(testing::execute(problem, kernels))) {
+      fmt::print(stderr, "{}: the losses are not those of threads to the bit\n", name);
+      good = false;
+    }
+    if (mini_batch_of(problem.strategy).batch > 8)  // a batch an epoch
+      good = counts_agree(world, outcome, name) && good;
   }
   return good;
 }
