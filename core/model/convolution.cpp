@@ -9,7 +9,7 @@
 namespace orrery {
 
 void Convolution::allocate() {
-  if (transform_first() || inexact()) return;
+  if (transform_first() || aggregates_both() || inexact()) return;
   make_fit(c_.rt, aggregated_, {rows_out(), local(in_)},
            fmt::format("activations/aggregated input of layer {}", layer_));
 }

@@ -64,12 +64,13 @@ class Convolution {
   /// Columns that are multiplied by A at a time; 0: none.
   virtual std::int64_t aggregated_width() const {
     if (keeps_aggregated()) return std::min(in_, out_);  // in slabs
+    if (aggregates_both()) return std::max(in_, out_);
     return transform_first() ? out_ : in_;
   }
   /// Columns that it needs of LayerContext::scratch. A first layer that aggregates its wide input
   /// and passes no gradient down needs none.
   virtual std::int64_t scratch_width() const {
-    const bool passes_none = layer_ == 1 && !c_.input_gradient;
+    const bool passes_none = layer_ == 1 && !c_.input_gradient && !aggregates_both();
     return passes_none && aggregated_width() > out_ ? 0 : aggregated_width();
   }
   /// How many of LayerContext::edge_scratch and more_edge_scratch it needs, and their number of
@@ -85,6 +86,13 @@ class Convolution {
   ///
   /// Shapes    x [inputs(layer), in] · y [rows(layer), out]
   virtual void forward(const Tensor& x, const Tensor& y) = 0;
+  /// Whether forward_in_place() works, with Products that take one matrix as operand and result.
+  virtual bool has_in_place() const { return false; }
+  /// What forward() computes, in the first columns of `rows`, whose first `in` columns are x.
+  ///
+  /// Shapes    rows [rows(layer), max(in, out)]
+  /// Requires  has_in_place(), inputs(layer) = rows(layer)
+  virtual void forward_in_place(const Tensor& /*rows*/) {}
   /// Sets the weight gradients (this rank's part) and, when asked, dx ← the gradient at x.
   ///
   /// Requires  x as given to forward()
@@ -100,6 +108,10 @@ class Convolution {
   void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const;
   bool transform_first() const {
     return !keeps_aggregated() && transforms_first(c_.order, in_, out_);
+  }
+  /// Whether the backward pass multiplies by Aᵀ first, so that A·x is not kept for it.
+  bool aggregates_both() const {
+    return !keeps_aggregated() && c_.order == LayerOrder::aggregate_both;
   }
   /// The weight gradient leaves out A (see FirstLayer).
   bool inexact() const { return c_.first_layer == FirstLayer::mggcn_compat; }

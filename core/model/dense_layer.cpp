@@ -15,6 +15,10 @@ class DenseLayer final : public Convolution {
   void forward(const Tensor& x, const Tensor& y) override {
     transform(x, c_.parameters.weight(weight_), y, 0);
   }
+  bool has_in_place() const override { return true; }
+  void forward_in_place(const Tensor& rows) override {
+    transform(rows.cols_at(0, in_), c_.parameters.weight(weight_), rows.cols_at(0, out_), 0);
+  }
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     weight_gradient(x, dy, c_.parameters.gradient(weight_));
     if (dx) c_.products->transform_adjoint(dy, c_.parameters.weight(weight_), *dx, 0);

@@ -20,16 +20,25 @@ class GcnConvolution final : public Convolution {
       transform(x, w, xw, 0);
       c_.products->aggregate(layer_, xw, y, 0);
     } else {
-      const Tensor ax = inexact() ? c_.scratch.view(rows_out(), local(in_)) : aggregated();
+      const bool passes = inexact() || aggregates_both();
+      const Tensor ax = passes ? c_.scratch.view(rows_out(), local(in_)) : aggregated();
       if (!keeps_aggregated()) c_.products->aggregate(layer_, x, ax, 0);
       c_.products->transform(ax, w, y, 0);
     }
   }
 
+  bool has_in_place() const override { return true; }
+  void forward_in_place(const Tensor& rows) override {
+    const Tensor x = rows.cols_at(0, in_), y = rows.cols_at(0, out_);
+    if (!transform_first()) c_.products->aggregate(layer_, x, x, 0);
+    transform(x, c_.parameters.weight(weight_), y, 0);
+    if (transform_first()) c_.products->aggregate(layer_, y, y, 0);
+  }
+
   void backward(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& dx) override {
     const Tensor w = c_.parameters.weight(weight_), dw = c_.parameters.gradient(weight_);
     if (inexact() && layer_ == 1) return weight_gradient(x, dy, dw);
-    if (transform_first()) {
+    if (transform_first() || aggregates_both()) {
       const Tensor dxw = c_.scratch.view(rows_in(), local(out_));
       c_.products->aggregate_adjoint(layer_, dy, dxw, 0);
       weight_gradient(x, dxw, dw);

@@ -79,6 +79,11 @@ bool weighs_relations(const ModelConfig& model) { return layer_of(model).weighs_
 
 void require_sound(const ModelConfig& model) {
   const LayerType& layer = layer_of(model);
+  if (model.order == LayerOrder::aggregate_both && model.type != ModelType::gcn)
+    throw ConfigError("model.order",
+                      fmt::format("\"aggregate_both\" is of gcn layers, and these are {}: use "
+                                  "\"aggregate_first\"",
+                                  model.type.name));
   if (!layer.weighs_edges || layer.takes_largest || (layer.by_relation && !layer.weighs_relations))
     return;  // no heads
   if (model.heads < 1 || (model.layers > 1 && model.hidden % model.heads != 0))

@@ -39,8 +39,16 @@ enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
 ///   automatic        whichever makes the aggregated matrix narrower: W first where in >= out
 ///   aggregate_first  rows as they come into the layer: in the first one those of the input
 ///   transform_first  rows multiplied by W
+///   aggregate_both   rows as they come into the layer and, in the backward pass, gradients as they
+///                    come into it, which are multiplied by Aᵀ before W's gradient is formed, in
+///                    the first layer as well (CAGNET); gcn
 /// Exact either way.
-enum class LayerOrder : std::uint8_t { automatic, aggregate_first, transform_first };
+enum class LayerOrder : std::uint8_t {
+  automatic,
+  aggregate_first,
+  transform_first,
+  aggregate_both
+};
 
 /// Whether a layer of these widths multiplies by W first.
 constexpr bool transforms_first(LayerOrder order, std::int64_t in, std::int64_t out) {

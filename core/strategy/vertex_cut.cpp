@@ -11,16 +11,19 @@
 //           aggregates for all of its vertices, partial sums go to the owner, the total comes back
 // Departs   the total does not come back to be transformed on each rank that has the vertex: the
 //           owner transforms it once, and its row of the next product goes out. As many rows travel
+// Its delayed form, cd-r: vertex_cut_delayed.cpp.
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "core/base/error.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/product/halo_product.hpp"
-#include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rows_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"
+#include "core/strategy/vertex_cut_delayed.hpp"
 #include "core/strategy/vertex_cut_parts.hpp"
 
 namespace orrery {
@@ -28,17 +31,6 @@ namespace {
 
 /// Stages of a product: what mirrors sum up, and what owners do meanwhile.
 constexpr int kMirrorStage = 0, kOwnStage = 1;
-
-/// The blocks of a part on the device.
-struct DeviceBlocks {
-  LocalMatrix own, own_from_mirrors, mirrors_from_own, mirrors;
-
-  DeviceBlocks(Runtime& rt, const CutBlocks& blocks, int column_tiles, const std::string& name)
-      : own(rt, blocks.own, column_tiles, "own block" + name),
-        own_from_mirrors(rt, blocks.own_from_mirrors, column_tiles, "block from mirrors" + name),
-        mirrors_from_own(rt, blocks.mirrors_from_own, column_tiles, "block to mirrors" + name),
-        mirrors(rt, blocks.mirrors, column_tiles, "block of mirrors" + name) {}
-};
 
 class VertexCutProducts final : public RowsProducts {
  public:
@@ -111,6 +103,7 @@ class VertexCut final : public Strategy {
  public:
   explicit VertexCut(const Problem& problem)
       : config_(problem.strategy),
+        layers_(problem.model.layers),
         data_(problem.data),
         parts_(
             problem.edge_weights
@@ -121,18 +114,22 @@ class VertexCut final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId) const override {
     return prepared_.get(rank, [&] {
-      VertexCutPart part = parts_.part(rank);
-      if (data_->magnify != 1) part = magnified(part, data_->magnify);
+      DelayedPart made =
+          make_delayed_part(parts_.part(rank), *parts_.own(rank), data_, delay_of(config_));
+      if (data_->magnify != 1) made = magnified(made, data_->magnify);
       CutWork work;
-      work.add(part.blocks.own);
-      work.add(part.blocks.own_from_mirrors);
-      work.add(part.blocks.mirrors_from_own);
-      work.add(part.blocks.mirrors);
-      return make_structure(std::move(part), work.report());
+      work.add(made.part.blocks.own);
+      work.add(made.part.blocks.own_from_mirrors);
+      work.add(made.part.blocks.mirrors_from_own);
+      work.add(made.part.blocks.mirrors);
+      return make_structure(std::move(made), work.report());
     });
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
+    const auto& part = content_of<DelayedPart>(*structure);  // prepared_ keeps it
+    if (delay_of(config_) > 0)
+      return make_delayed_vertex_cut(rt, part, parts_.symmetric(), layers_, config_);
     const auto& own = parts_.own(rt.rank());
     VertexData data(data_, own);
     IndexList vertices(own);
@@ -140,10 +137,8 @@ class VertexCut final : public Strategy {
       data = data.magnified(data.vertices(), data_->magnify);
       vertices = IndexList::counted(data_->magnify * vertices.size());
     }
-    return std::make_unique<VertexCutProducts>(
-        rt, std::move(data), std::move(vertices),
-        content_of<VertexCutPart>(*structure),  // prepared_ keeps it
-        parts_.symmetric(), config_);
+    return std::make_unique<VertexCutProducts>(rt, std::move(data), std::move(vertices), part.part,
+                                               parts_.symmetric(), config_);
   }
   std::vector<std::string> notes() const override {
     return {fmt::format("a vertex is on {:.2f} ranks, in the mean: the replication factor",
@@ -152,20 +147,50 @@ class VertexCut final : public Strategy {
 
  private:
   StrategyConfig config_;
+  int layers_;
   std::shared_ptr<const Dataset> data_;
   VertexCutParts parts_;
   OncePerRank<std::shared_ptr<const Structure>> prepared_;
 };
 
-void require_possible_vertex_cut(const StrategyConfig& config, const ModelConfig&) {
+void require_possible_vertex_cut(const StrategyConfig& config, const ModelConfig& model) {
   if (config.memory == Memory::autograd)
     throw ConfigError("strategy.memory",
                       "\"autograd\" models the tape of programs that exchange halos, and not of "
                       "those on a vertex cut: use \"lean\"");
+  if (delay_of(config) == 0) return;
+  if (model.recompute > 0)
+    throw ConfigError("strategy.delay",
+                      "model.recompute would send and use sums twice in an epoch: set one of the "
+                      "two to 0");
+  if (model.type == ModelType::sgc && model.dropout == 0 && config.first_layer == FirstLayer::exact)
+    throw ConfigError("strategy.first_layer",
+                      "exact lets sgc aggregate its constant input once for all epochs, so "
+                      "strategy.delay would have no effect: set it to recompute");
 }
 
-void read_vertex_cut(const Settings&, StrategyConfig& config) {
+void read_vertex_cut(const Settings& file, StrategyConfig& config) {
   config.cross_edges = CrossEdges::as_cut;  // so the cut keeps the edges of each part
+  config.own = DelaySettings{file.integer("strategy.delay", 0)};
+}
+
+/// Shares of the replicas take turns.
+int period_of_vertex_cut(const StrategyConfig& config, int) {
+  return std::max(1, delay_of(config));
+}
+
+std::optional<std::string> why_vertex_cut_is_not_resumable(const StrategyConfig& config) {
+  if (delay_of(config) == 0) return std::nullopt;
+  return "a checkpoint does not hold the sums of earlier epochs, which strategy.delay uses: set "
+         "one "
+         "of the two to 0";
+}
+
+std::optional<std::string> inexactness_of_vertex_cut(const StrategyConfig& config) {
+  const int delay = delay_of(config);
+  if (delay == 0) return std::nullopt;
+  return fmt::format("delay {}: sums of replicas are {} epochs old, and used in one of {}", delay,
+                     delay, delay);
 }
 
 }  // namespace
@@ -178,6 +203,10 @@ const StrategyInfo kVertexCut{
         throw ConfigError("strategy.type",
                           "vertex_cut needs the edges of each part, and this cut has only owners "
                           "of vertices");
+      if (problem.edge_weights && delay_of(problem.strategy) > 0)
+        throw ConfigError("strategy.delay",
+                          "scales the sum of a rank to the weight of its whole row, and weights of "
+                          "edges may add up to nothing: set it to 0, or leave edge weights out");
       return std::make_unique<VertexCut>(problem);
     },
     .read = read_vertex_cut,
@@ -189,6 +218,9 @@ const StrategyInfo kVertexCut{
     .edge_weights = true,
     .magnifiable = true,
     .sums_over_vertices = true,
+    .period = period_of_vertex_cut,
+    .why_not_resumable = why_vertex_cut_is_not_resumable,
+    .inexactness = inexactness_of_vertex_cut,
     .why_no_closed_forms = [](const StrategyConfig&) -> std::optional<std::string> {
       return "the papers' equations do not cover vertex_cut: use backend sim";
     }};

@@ -49,12 +49,20 @@ CutBlocks transpose(const CutBlocks& blocks) {
           transpose(blocks.own_from_mirrors), transpose(blocks.mirrors)};
 }
 
+DeviceBlocks::DeviceBlocks(Runtime& rt, const CutBlocks& blocks, int column_tiles,
+                           const std::string& name)
+    : own(rt, blocks.own, column_tiles, "own block" + name),
+      own_from_mirrors(rt, blocks.own_from_mirrors, column_tiles, "block from mirrors" + name),
+      mirrors_from_own(rt, blocks.mirrors_from_own, column_tiles, "block to mirrors" + name),
+      mirrors(rt, blocks.mirrors, column_tiles, "block of mirrors" + name) {}
+
 VertexCutPart magnified(const VertexCutPart& part, std::int64_t times) {
   return {magnified(part.mirrors, times),
           magnified(part.mirrored, times),
           IndexList::counted(times * part.sent()),
           {magnified(part.blocks.own, times), magnified(part.blocks.own_from_mirrors, times),
-           magnified(part.blocks.mirrors_from_own, times), magnified(part.blocks.mirrors, times)}};
+           magnified(part.blocks.mirrors_from_own, times), magnified(part.blocks.mirrors, times)},
+          IndexList::counted(times * part.received())};
 }
 
 VertexCutParts::VertexCutParts(SparseMatrix a, const Partition& partition)
@@ -100,6 +108,7 @@ VertexCutPart VertexCutParts::part(int part) const {
       }
   }
 
+  auto alone = std::make_shared<std::vector<float>>();
   const auto entries_of = [&](const std::vector<Vertex>& rows) {
     std::array<RowBuilder, 2> blocks{RowBuilder(std::ssize(rows), std::ssize(own)),
                                      RowBuilder(std::ssize(rows), std::ssize(mirrors))};
@@ -107,11 +116,15 @@ VertexCutPart VertexCutParts::part(int part) const {
     for (const Vertex v : rows) {
       const auto columns = pattern.row(v);
       const auto values = a_.row_values(v);
+      double whole = 0, here = 0;
       for (std::size_t e = 0; e < columns.size(); ++e) {
+        whole += values[e];
         if (part_of_entry_[at(pattern.offsets[at(v)]) + e] != part) continue;
         const bool mine = owner_[at(columns[e])] == part;
         blocks[mine ? 0 : 1].add(local[at(columns[e])], values[e]);
+        here += values[e];
       }
+      alone->push_back(here == 0 ? 1.0F : static_cast<float>(whole / here));
       for (RowBuilder& block : blocks) block.end_row();
     }
     return std::pair(blocks[0].finish(), blocks[1].finish());
@@ -121,6 +134,8 @@ VertexCutPart VertexCutParts::part(int part) const {
   made.mirrors = shared(std::move(of_owner));
   made.mirrored = shared(std::move(to_holder));
   made.send_rows = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(send_rows)));
+  made.mirror_vertices = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(mirrors)));
+  made.alone = std::move(alone);
   return made;
 }
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/partition/partition.hpp"
 #include "core/partition/replicas.hpp"
+#include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
 
 namespace orrery {
@@ -26,6 +28,15 @@ struct CutBlocks {
 /// The part's entries of Aᵀ.
 CutBlocks transpose(const CutBlocks& blocks);
 
+/// The blocks of a part on the device.
+///
+/// Placement of one rank
+struct DeviceBlocks {
+  LocalMatrix own, own_from_mirrors, mirrors_from_own, mirrors;
+
+  DeviceBlocks(Runtime& rt, const CutBlocks& blocks, int column_tiles, const std::string& name);
+};
+
 /// The part of one rank.
 ///
 /// Placement in host memory; own vertices in ascending order, mirrors by owner and then ascending
@@ -34,6 +45,10 @@ struct VertexCutPart {
   HaloStructure::RowCounts mirrored;  ///< own vertices that each rank has as mirrors
   IndexList send_rows;                ///< the own row of each of those, by rank
   CutBlocks blocks;
+  IndexList mirror_vertices{};  ///< the global vertex of each mirror
+  /// For the own rows and then the mirrors: the sum of the whole row of A over that of the entries
+  /// in this part, 1 where there are none.
+  std::shared_ptr<const std::vector<float>> alone{};
 
   std::int64_t received() const { return blocks.mirrors.rows(); }
   std::int64_t sent() const { return send_rows.size(); }

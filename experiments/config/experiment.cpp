@@ -236,12 +236,13 @@ void complete_simulation(Json& root) {
   const int epochs = root["train"]["epochs"];
   // At least a whole period of the strategy (from one averaging of models, or one broadcast of
   // rows, to the next), besides the first epoch. With a stale halo the second epoch waits for
-  // nothing, because the first one was exact. Only later epochs show what travels beside them.
+  // nothing, because the first one was exact. Only later epochs show what travels beside them. With
+  // delayed sums none arrives in the first period.
   const Json& strategy = root["strategy"];
   const int staleness = strategy.value("staleness", 0);
   const bool stale_halo = staleness > 0 && strategy["type"] == "full_graph";
-  const int usual =
-      std::max({3, strategy.value("interval", 1) + 1, staleness + 2, stale_halo ? 6 : 0});
+  const int usual = std::max({3, strategy.value("interval", 1) + 1, staleness + 2,
+                              stale_halo ? 6 : 0, 2 * strategy.value("delay", 0)});
   if (!s.contains("epochs")) s["epochs"] = std::min(usual, epochs);
   if (s["epochs"] > epochs)
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
@@ -249,6 +250,10 @@ void complete_simulation(Json& root) {
                                                        s["epochs"].dump(), epochs));
   for (const auto& [kind, factor] : s["scale"].items())
     require_scalable("simulation.scale." + kind, kind);
+  if (s["sensitivity"] && backend != "sim")
+    throw ConfigError(
+        "simulation.sensitivity",
+        fmt::format("replays simulations, and the backend is {}: set it to false", backend));
 }
 
 void require_possible_training_edges(const Json& dataset) {
@@ -555,7 +560,8 @@ ModelConfig model_config(const Json& m) {
   if (m.contains("order"))
     model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},
                                                 {"aggregate_first", LayerOrder::aggregate_first},
-                                                {"transform_first", LayerOrder::transform_first}});
+                                                {"transform_first", LayerOrder::transform_first},
+                                                {"aggregate_both", LayerOrder::aggregate_both}});
   if (m.contains("normalisation"))
     model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
@@ -729,6 +735,7 @@ SimulationConfig simulation_config(const Json& s, const Experiment& e) {
   config.chunk_bytes = bytes_at(s, "chunk_bytes", "simulation.chunk_bytes");
   config.profile = s.value("profile", std::string());
   config.scale = s["scale"].get<std::map<std::string, double>>();
+  config.sensitivity = s["sensitivity"];
   return config;
 }
 
@@ -785,6 +792,22 @@ EpochRange timeline_epochs(const Json& timeline, int trained) {
   return {std::min(asked.first, trained - 1), asked.count};
 }
 
+/// Whether layers can be computed in the memory of their inputs. `files`: features are in files.
+void require_in_place(const Experiment& e, bool files) {
+  const InferenceConfig& config = e.inference;
+  const char* found = !(e.model.type == ModelType::gcn)             ? "another model.type than gcn"
+                      : e.model.residual                            ? "model.residual"
+                      : e.model.inner_layers > 0                    ? "model.inner_layers"
+                      : config.columns > 1                          ? "inference.columns"
+                      : config.spmm != SparseProduct::ids_then_rows ? "another inference.spmm"
+                      : files && config.preparation == Preparation::fused
+                          ? "inference.preparation \"fused\""
+                          : nullptr;
+  if (found != nullptr)
+    throw ConfigError("inference.sum_columns",
+                      fmt::format("does not go with {}: leave one of the two out", found));
+}
+
 /// Settings of orrery infer; without any its defaults.
 void set_inference(Experiment& e, const Json& root) {
   const Json i = root.value("inference", Json::object());
@@ -796,6 +819,7 @@ void set_inference(Experiment& e, const Json& root) {
   config.seed = e.seed;
   if (i.contains("group_bytes"))
     config.group_bytes = bytes_at(i, "group_bytes", "inference.group_bytes");
+  config.sum_columns = i.value("sum_columns", 0);
   if (i.contains("gemm"))
     config.gemm = pick<DenseProduct>(
         i["gemm"], {{"ring", DenseProduct::ring}, {"reduce", DenseProduct::reduce}});
@@ -841,6 +865,7 @@ void set_inference(Experiment& e, const Json& root) {
                       fmt::format("fused needs spmm \"ids_then_rows\", found {}: choose "
                                   "redistribute or scan",
                                   i["spmm"].dump()));
+  if (config.sum_columns > 0) require_in_place(e, files);
   if (config.fanout == 0)
     throw ConfigError("inference.fanout", "found 0, expected -1 (all neighbours) or at least 1");
 }

@@ -34,6 +34,7 @@ struct SimulationConfig {
   std::int64_t chunk_bytes = 0;         ///< 0: the library's
   std::string profile;                  ///< empty: the one that the cluster names
   std::map<std::string, double> scale;  ///< by kind of operation
+  bool sensitivity = false;             ///< also with both ends of the profile's efficiencies
 };
 
 /// One concrete experiment.

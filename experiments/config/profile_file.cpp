@@ -61,7 +61,30 @@ sim::HostPrice host_price_of(const Json& file) {
               file.contains("thread_efficiency") ? number(file, "thread_efficiency") : 1};
 }
 
-void read_roofline(const Json& file, sim::Roofline& roofline) {
+/// The efficiencies of a kind, of which some end may be asked.
+sim::Roofline::Efficiency efficiency_of(const std::string& path, const Json& stated,
+                                        Efficiencies which) {
+  const auto end = [&](const char* name, int sign) {
+    if (!stated.contains(name)) return;
+    for (const char* share : {"flops", "bytes"})
+      if (sign * (stated[name][share].get<double>() - stated[share].get<double>()) < 0)
+        throw ConfigError(fmt::format("{}.{}.{}", path, name, share),
+                          fmt::format("found {}, but {} is stated: a range holds what is stated",
+                                      stated[name][share].dump(), stated[share].dump()));
+  };
+  end("lowest", -1);
+  end("highest", 1);
+  if (which == Efficiencies::stated) return {stated["flops"], stated["bytes"]};
+  const char* name = which == Efficiencies::lowest ? "lowest" : "highest";
+  if (!stated.contains(name))
+    throw ConfigError(path,
+                      fmt::format("has no \"{}\", which simulation.sensitivity needs: add it, "
+                                  "or leave that out",
+                                  name));
+  return {stated[name]["flops"], stated[name]["bytes"]};
+}
+
+void read_roofline(const Json& file, Efficiencies which, sim::Roofline& roofline) {
   roofline.flops_per_second = number(file, "flops_per_second");
   roofline.bytes_per_second = number(file, "bytes_per_second");
   roofline.cache_bytes = number(file, "cache_bytes");
@@ -69,7 +92,7 @@ void read_roofline(const Json& file, sim::Roofline& roofline) {
   if (file.contains("multiprocessors")) roofline.multiprocessors = number(file, "multiprocessors");
   for (const auto& [kind, efficiency] : file["kinds"].items()) {
     require_known("roofline.kinds." + kind, kind, keys_and_kinds());
-    roofline.by_kind[kind] = {efficiency["flops"], efficiency["bytes"]};
+    roofline.by_kind[kind] = efficiency_of("roofline.kinds." + kind, efficiency, which);
   }
 }
 
@@ -149,8 +172,13 @@ void require_scalable(const std::string& path, const std::string& kind) {
   if (kind != "*") require_known(path, kind, known);
 }
 
-sim::DeviceProfile make_profile(const Json& file) {
+sim::DeviceProfile make_profile(const Json& file, Efficiencies which) {
   validate_against(kDeviceSchema, file);
+  if (which != Efficiencies::stated && (file.contains("tables") || !file.contains("roofline")))
+    throw ConfigError("simulation.sensitivity",
+                      fmt::format("the device profile \"{}\" has measured times, and no ranges of "
+                                  "efficiencies: set it to false",
+                                  file["name"].get<std::string>()));
   sim::DeviceProfile profile;
   profile.name = file["name"];
   profile.origin = file["origin"];
@@ -161,7 +189,7 @@ sim::DeviceProfile make_profile(const Json& file) {
   profile.sync_seconds = number(file, "sync_seconds");
   profile.communication_slowdown = number(file, "communication_slowdown");
   profile.roofline.launch_seconds = number(file, "launch_seconds");
-  if (file.contains("roofline")) read_roofline(file["roofline"], profile.roofline);
+  if (file.contains("roofline")) read_roofline(file["roofline"], which, profile.roofline);
   if (file.contains("tables"))
     for (const auto& [key, table] : file["tables"].items())
       profile.tables[key] = table_of("tables." + key, key, table, "seconds");
@@ -181,11 +209,11 @@ sim::DeviceProfile make_profile(const Json& file) {
   return profile;
 }
 
-sim::DeviceProfile load_profile(const std::string& file_or_name) {
+sim::DeviceProfile load_profile(const std::string& file_or_name, Efficiencies which) {
   const std::string path = kDeviceFiles.find(file_or_name);
   const Json file = parse_json(read_settings(path, "a device profile"), path);
   try {
-    return make_profile(file);
+    return make_profile(file, which);
   } catch (ConfigError& error) {
     error.add_context(path);
     throw;

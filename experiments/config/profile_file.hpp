@@ -1,6 +1,7 @@
 // Device profiles as files: JSON in which every number has its source.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,15 +12,22 @@
 
 namespace orrery {
 
+/// Which efficiencies of a roofline a profile has: those that its file states, or one end of all
+/// their ranges.
+enum class Efficiencies : std::uint8_t { stated, lowest, highest };
+
 /// Builds a profile from a parsed file.
 ///
 /// Errors    ConfigError with the key's path: unknown keys, kinds and axes (with the nearest), bad
-///           values, tables that are no grid
-sim::DeviceProfile make_profile(const nlohmann::ordered_json& file);
+///           values, tables that are no grid, ranges that leave out what is stated; an end of the
+///           ranges of a measured profile, or of one that lacks some
+sim::DeviceProfile make_profile(const nlohmann::ordered_json& file,
+                                Efficiencies which = Efficiencies::stated);
 
 /// Reads FILE, or the shipped configs/devices/NAME.json.
 /// Errors    as make_profile, each naming the file; ConfigError for an unknown name
-sim::DeviceProfile load_profile(const std::string& file_or_name);
+sim::DeviceProfile load_profile(const std::string& file_or_name,
+                                Efficiencies which = Efficiencies::stated);
 
 /// How far the prices of a parsed and valid file are off: its "errors"; kinds that these leave out,
 /// such as those that no training of the calibration has, are off by what their tables are at points

@@ -12,7 +12,7 @@
 #include "core/base/parallel.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
-#include "experiments/config/profile_file.hpp"
+#include "experiments/execute/measure.hpp"
 
 namespace orrery {
 namespace {
@@ -154,6 +154,20 @@ Json replay_json(const sim::Simulation& simulation, const sim::Replay& replay, i
           {"peak_rss_bytes", replay.peak_rss_bytes}};
 }
 
+/// The epoch with one end of all efficiencies.
+double seconds_with(Efficiencies which, const PricedRun& run, const Body& body,
+                    const Experiment& experiment, Simulator& simulator) {
+  const sim::DeviceProfile profile = profile_of(experiment, which);
+  sim::Simulation simulation = build_simulation(body, experiment, run.programs, profile);
+  simulation.timeline_epochs = {};
+  const char* end = which == Efficiencies::lowest ? "lowest" : "highest";
+  const sim::Replay replay =
+      simulator.replay(simulation, fmt::format("replaying with the {} efficiencies", end));
+  const int period = std::min(run.epochs, body.period());
+  return measure(replay.epochs, summaries(run.programs, body, experiment.placement(), period))
+      .epoch_seconds;
+}
+
 /// A skew given for a graph of counts must change the cost of its products.
 void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile& profile) {
   if (!experiment.statistics || experiment.statistics->skew <= 1) return;
@@ -172,7 +186,7 @@ void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile&
 
 }  // namespace
 
-sim::DeviceProfile profile_of(const Experiment& experiment) {
+sim::DeviceProfile profile_of(const Experiment& experiment, Efficiencies which) {
   std::set<std::string> names;
   for (int r = 0; r < experiment.ranks(); ++r) names.insert(device_of(experiment, r).profile);
   if (!experiment.simulation.profile.empty()) names = {experiment.simulation.profile};
@@ -181,7 +195,7 @@ sim::DeviceProfile profile_of(const Experiment& experiment) {
                       fmt::format("its devices have different profiles ({}); simulate ranks of one "
                                   "kind, or set simulation.profile",
                                   fmt::join(names, ", ")));
-  sim::DeviceProfile profile = load_profile(*names.begin());
+  sim::DeviceProfile profile = load_profile(*names.begin(), which);
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
   require_skew_counts(experiment, profile);
   const std::string& host = experiment.cluster->host.profile;
@@ -253,6 +267,23 @@ double least_epoch_seconds(const PricedRun& run) {
   return *std::min_element(slowest.begin() + (slowest.size() > 1 ? 1 : 0), slowest.end());
 }
 
+namespace {
+
+/// replay(), and with simulation.sensitivity both ends.
+SimulatedOutcome replay_with_ends(const PricedRun& run, const Body& body,
+                                  const Experiment& experiment, Simulator& simulator) {
+  SimulatedOutcome result = replay(run, body, experiment, simulator);
+  if (!experiment.simulation.sensitivity) return result;
+  const auto with = [&](Efficiencies which) {
+    return seconds_with(which, run, body, experiment, simulator);
+  };
+  result.simulation["sensitivity"] = {{"low_seconds", with(Efficiencies::highest)},
+                                      {"high_seconds", with(Efficiencies::lowest)}};
+  return result;
+}
+
+}  // namespace
+
 SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment& experiment,
                         Simulator& simulator) {
   const sim::Replay replay = simulator.replay(
@@ -268,11 +299,11 @@ SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment
 }
 
 SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator) {
-  return replay(price_run(prepared), prepared.body(), prepared.experiment, simulator);
+  return replay_with_ends(price_run(prepared), prepared.body(), prepared.experiment, simulator);
 }
 
 SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator) {
-  return replay(price_run(body, experiment), body, experiment, simulator);
+  return replay_with_ends(price_run(body, experiment), body, experiment, simulator);
 }
 
 }  // namespace orrery

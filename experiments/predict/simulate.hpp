@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/config/profile_file.hpp"
 #include "experiments/execute/execute.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulator.hpp"
@@ -21,8 +22,9 @@ struct SimulatedOutcome {
 /// the cluster names. Its prices of host tasks are those of the profile that the cluster names for
 /// its hosts, if it names one.
 ///
-/// Errors    ConfigError (none, several, unknown)
-sim::DeviceProfile profile_of(const Experiment& experiment);
+/// Errors    ConfigError (none, several, unknown; as load_profile)
+sim::DeviceProfile profile_of(const Experiment& experiment,
+                              Efficiencies which = Efficiencies::stated);
 
 /// The communication library of the experiment's ranks, from the profile.
 /// Errors    ConfigError listing those that it has
@@ -59,7 +61,8 @@ SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment
                         Simulator& simulator);
 
 /// Records a body with the experiment's placement, prices its programs and has them replayed, for
-/// the experiment's `simulation.epochs`.
+/// the experiment's `simulation.epochs`. With simulation.sensitivity they are replayed with both ends
+/// of the profile's efficiencies, too: "sensitivity" of the result's `simulation`.
 ///
 /// Errors    OutOfMemory (as the device would), ProgramError (the check), Uncalibrated,
 ///           NeedsStructure, ConfigError (what it does depends on values; a library the profile has

@@ -86,6 +86,8 @@ const std::vector<NamedModel>& models() {
       {"GcnThatWidensTransformsFirst",
        in_order(LayerOrder::transform_first, widening(model_with(ModelType::gcn, 3, false))), false,
        5},
+      {"GcnThatAggregatesBothWays",
+       in_order(LayerOrder::aggregate_both, model_with(ModelType::gcn, 3, false)), false, 5},
       {"TwoGcnAndTwoDenseLayers", then_dense(2, model_with(ModelType::gcn, 2, true)), true, 5},
       {"SageWithBatchNorm", with_batch_norm(model_with(ModelType::sage, 3, false)), false, 10},
       {"GcnWithBatchNormAndADenseLayer",

@@ -285,6 +285,16 @@ TEST(PipeGcnExchange, IsFiveOfInputsWhereAggregationComesFirst) {
   EXPECT_EQ(exchanged_widths(model, 1), inputs) << "one epoch old";
 }
 
+/// Inputs forward, and gradients of outputs back, in every layer.
+///
+/// Source    CAGNET's public code, GCNFunc
+TEST(CagnetExchange, IsOfInputsForwardAndOfGradientsOfOutputsBack) {
+  ModelConfig model{.type = ModelType::gcn, .layers = 3, .hidden = 64, .dropout = 0.5};
+  model.order = LayerOrder::aggregate_both;
+
+  EXPECT_EQ(exchanged_widths(model, 0), (std::vector<std::int64_t>{602, 64, 64, 41, 64, 64}));
+}
+
 /// Two graph convolutions and a dense layer, as in GraNNDis' Figure 15: two exchanges each way.
 TEST(DenseLayers, ExchangeNothing) {
   ModelConfig model{.type = ModelType::gcn, .layers = 2, .hidden = 64, .dropout = 0.5};

@@ -10,6 +10,7 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/train.hpp"
+#include "core/strategy/vertex_cut_delayed.hpp"
 #include "experiments/execute/execute.hpp"
 
 namespace orrery::testing {
@@ -131,13 +132,18 @@ inline std::vector<NamedStrategy> local_model_strategies() {
 
 /// Strategies that leave out or use again some of the travelling rows.
 inline std::vector<NamedStrategy> inexact_strategies() {
-  StrategyConfig sampled, stale, historical;
+  StrategyConfig sampled, stale, historical, delayed;
   sampled.boundary_sampling = 0.5;
   stale.staleness = 1;
   historical.type = "spmm_1d";
   historical.staleness = 2;
-  return {
-      {"BoundarySampling", sampled}, {"StaleHalo", stale}, {"HistoricalBroadcasts", historical}};
+  delayed.type = "vertex_cut";
+  delayed.cross_edges = CrossEdges::as_cut;
+  delayed.own = DelaySettings{2};
+  return {{"BoundarySampling", sampled},
+          {"StaleHalo", stale},
+          {"HistoricalBroadcasts", historical},
+          {"DelayedSums", delayed}};
 }
 
 /// Those that can train from folders of parts.

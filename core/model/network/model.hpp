@@ -23,10 +23,10 @@ namespace orrery {
 /// Memory per rank, in elements, n_l = rows(l), d_l widths (those of this rank's columns): one
 /// buffer per layer, max(n_l·d_l, n_{l−1}·d_{l−1}), that holds in turn the product, the activation,
 /// its gradient, and the gradient passed down; one shared scratch of max_l n·a_l, a_l the width
-/// that layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic; 0 for a first
-/// layer that aggregates an input wider than d_1); the aggregated input of every layer that
-/// aggregates first, and n_1·d_0 where that of the first layer is kept for all epochs (neither with
-/// mggcn_compat); with input dropout a copy of the input; with a projection n_0·d_0 instead of that
+/// that layer l aggregates (d_{l−1} or d_l, the narrower with LayerOrder::automatic, the wider with
+/// aggregate_both; 0 for a first layer that aggregates an input wider than d_1, but for the
+/// latter); the aggregated input of every layer that aggregates first (not aggregate_both), and
+/// n_1·d_0 where that of the first layer is kept for all epochs (neither with mggcn_compat); with input dropout a copy of the input; with a projection n_0·d_0 instead of that
 /// copy, and n_0·features where features are learned; with layer norm the normalised rows of
 /// each such layer, and 1/deviation of each row; with batch norm the same rows, and for their
 /// columns 2·d_l + 1 sums in double and 2·d_l more, which layers share; with residual connections

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/strategy/vertex_cut_delayed.hpp"
 #include "core/terminal/words.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/validate_json.hpp"
@@ -114,6 +115,13 @@ TEST(ModelAveraging, IsReadWithItsParts) {
   EXPECT_EQ(ranks_for(e.strategy, 5), 2);
 }
 
+TEST(Sensitivity, IsOfSimulations) {
+  EXPECT_FALSE(load().front().simulation.sensitivity);
+  EXPECT_EQ(refusal_of("simulation.sensitivity=true"),
+            "simulation.sensitivity: replays simulations, and the backend is threads: set it to "
+            "false");
+}
+
 TEST(VertexCut, TrainsOnTheFragmentsOfAnEdgePartitioner) {
   const std::string type = "strategy.type=vertex_cut";
 
@@ -127,6 +135,15 @@ TEST(VertexCut, TrainsOnTheFragmentsOfAnEdgePartitioner) {
   EXPECT_EQ(refusal(kMinimal, {type, "partition.method=dbh", "strategy.memory=autograd"}),
             "strategy.memory: \"autograd\" models the tape of programs that exchange halos, and "
             "not of those on a vertex cut: use \"lean\"");
+  const auto late =
+      load({type, "partition.method=dbh", "strategy.delay=5", "train.epochs=50"}).front();
+  EXPECT_EQ(delay_of(late.strategy), 5);
+  EXPECT_EQ(late.simulation.epochs, 10) << "a period in which sums arrive";
+  EXPECT_EQ(refusal_of("strategy.delay=5"), "strategy.delay: only goes with \"type\": vertex_cut");
+  EXPECT_EQ(refusal(kMinimal,
+                    {type, "partition.method=dbh", "strategy.delay=5", "train.checkpoint_every=5"}),
+            "train.checkpoint_every: a checkpoint does not hold the sums of earlier epochs, which "
+            "strategy.delay uses: set one of the two to 0");
 }
 
 TEST(ModelAveraging, SaysWhereCrossEdgesAreOfPartsWithoutNeighbours) {
@@ -173,6 +190,10 @@ TEST(LayerOrders, AreReadAndForGcnSageAndSgc) {
   EXPECT_EQ(load({"model.order=aggregate_first"}).front().model.order, LayerOrder::aggregate_first);
   EXPECT_EQ(load({"model.type=sage", "model.order=transform_first"}).front().model.order,
             LayerOrder::transform_first);
+  EXPECT_EQ(load({"model.order=aggregate_both"}).front().model.order, LayerOrder::aggregate_both);
+  EXPECT_EQ(refusal(kMinimal, {"model.type=sage", "model.order=aggregate_both"}),
+            "model.order: \"aggregate_both\" is of gcn layers, and these are sage: use "
+            "\"aggregate_first\"");
   EXPECT_EQ(refusal(kMinimal, {"model.type=resgcn+", "model.order=aggregate_first"}),
             "model.order: only goes with \"type\": gcn, sage, sgc");
 }
@@ -391,6 +412,22 @@ TEST(Refusal, OfBatchesThatCannotBe) {
             "strategy.fanouts: found 0, expected -1 (all neighbours) or a number >= 1");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "cache": {"bytes": "a lot"})").substr(0, 21),
             "strategy.cache.bytes:");
+  EXPECT_EQ(refusal(R"("fanouts": [10, 5], "sizes": "largest")"),
+            "strategy.sizes: \"largest\" counts batches and draws none, so nothing can be learned: "
+            "set backend to sim, or leave it out");
+}
+
+TEST(Refusal, OfACacheForBatchesThatAreNotDrawn) {
+  const auto refusal_with = [](const std::string& keys) {
+    return refusal(
+        kMinimal,
+        {R"(strategy={"type": "mini_batch", "fanouts": [10, 5], "sizes": "largest")" + keys + "}",
+         "backend=sim", R"(cluster={"file": "dgx-1"})"});
+  };
+  EXPECT_EQ(refusal_with(""), "accepted");
+  EXPECT_EQ(refusal_with(R"(, "cache": {"bytes": 8})"),
+            "strategy.cache: nobody knows which rows a cache has for batches that are not drawn: "
+            "leave it out, or set strategy.sizes to \"drawn\"");
 }
 
 TEST(Refusal, OfLearnedFeaturesThatCannotBe) {

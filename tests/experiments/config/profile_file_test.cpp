@@ -134,6 +134,52 @@ TEST(ShippedProfiles, SayWhereEveryNumberIsFrom) {
   }
 }
 
+/// With a source of both ends, and no operation faster at the lower one.
+TEST(ShippedProfiles, HaveRangesOfAllTheirEfficiencies) {
+  const auto ops = testing::sample_ops(1 << 17, 64);
+  for (const std::string& name : derived_profiles()) {
+    const std::string path = kFolder + "devices/" + name + ".json";
+    const sim::DeviceProfile low = load_profile(path, Efficiencies::lowest), stated = shipped(name),
+                             high = load_profile(path, Efficiencies::highest);
+    for (const auto& [kind, efficiency] : file_of(name)["roofline"]["kinds"].items())
+      for (const char* end : {"lowest", "highest"})
+        EXPECT_GT(efficiency[end]["source"].get<std::string>().size(), 10U) << name << " " << kind;
+    for (const Op& op : ops) {
+      EXPECT_GT(sim::op_seconds(low, op, 1), sim::op_seconds(stated, op, 1)) << name;
+      EXPECT_LT(sim::op_seconds(high, op, 1), sim::op_seconds(stated, op, 1)) << name;
+    }
+  }
+}
+
+TEST(ProfileFiles, HaveNoEndsOfRangesThatTheyDoNotTell) {
+  const auto refused = [](const Json& file) {
+    try {
+      make_profile(file, Efficiencies::lowest);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  Json file = file_of("t4");
+  EXPECT_EQ(refused(file), "accepted");
+  file["roofline"]["kinds"]["gemm"].erase("lowest");
+  EXPECT_NE(refused(file).find("roofline.kinds.gemm: has no \"lowest\", which "
+                               "simulation.sensitivity needs"),
+            std::string::npos)
+      << refused(file);
+  EXPECT_EQ(refused_profile(file), "accepted") << "if nobody asks";
+  file.erase("roofline");
+  EXPECT_NE(refused(file).find("simulation.sensitivity: the device profile \"t4\" has measured"),
+            std::string::npos)
+      << refused(file);
+
+  file = file_of("t4");
+  file["roofline"]["kinds"]["gemm"]["highest"]["bytes"] = 0.1;
+  EXPECT_NE(refused_profile(file).find("roofline.kinds.gemm.highest.bytes: found 0.1"),
+            std::string::npos)
+      << refused_profile(file);
+}
+
 // MG-GCN 6.4: of 900 GB/s, 150 are taken, so that 5/6 are left.
 TEST(ShippedProfiles, SlowTheV100DownByASixth) {
   EXPECT_NEAR(1 / shipped("v100-sxm2-32gb").communication_slowdown, 1 - 150.0 / 900, 1e-9);

@@ -145,6 +145,48 @@ TEST_F(Simulate, LinksCarryTheVolumesThatThePlanCounts) {
   }
 }
 
+/// Over a period, what the plan counts.
+TEST_F(Simulate, DelayedSumsMoveLessAndAreWaitedForLess) {
+  const auto with = [](int delay) {
+    return simulated(experiment_with({"strategy.type=vertex_cut", "partition.method=dbh",
+                                      "strategy.delay=" + std::to_string(delay), "train.epochs=20",
+                                      "cluster.gpus=2", "model.hidden=256"}));
+  };
+  const Simulated exact = with(0), late = with(3);
+
+  double passed = 0;
+  for (const Json& link : late.made.links) passed += link["bytes"].get<double>();
+  EXPECT_EQ(late.measured.seconds.size(), 6U);
+  EXPECT_NEAR(passed, late.measured.internal_bytes, 1e-6 * passed);
+  EXPECT_LT(late.measured.internal_bytes, exact.measured.internal_bytes);
+  EXPECT_LT(late.measured.breakdown.internal, exact.measured.breakdown.internal);
+}
+
+/// A device of the profile with these bytes and flops for sparse products is what the end says.
+TEST_F(Simulate, SensitivityIsTheEpochWithBothEndsOfAllEfficiencies) {
+  const std::string folder = ::testing::TempDir();
+  Json file = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/devices/v100-sxm2-32gb.json"));
+  const auto of_end = [&](const char* end) {
+    Json moved = file;
+    for (auto& [kind, efficiency] : moved["roofline"]["kinds"].items()) {
+      const Json there = efficiency[end];
+      efficiency = there;
+    }
+    const std::string path = folder + "v100-" + end + ".json";
+    std::ofstream(path) << moved;
+    return epoch_of({"simulation.profile=" + path});
+  };
+
+  const Simulated run = simulated(experiment_with({"simulation.sensitivity=true"}));
+
+  const Json& told = run.made.simulation["sensitivity"];
+  EXPECT_DOUBLE_EQ(told["low_seconds"], of_end("highest"));
+  EXPECT_DOUBLE_EQ(told["high_seconds"], of_end("lowest"));
+  EXPECT_LT(told["low_seconds"], run.measured.epoch_seconds);
+  EXPECT_GT(told["high_seconds"], run.measured.epoch_seconds);
+  EXPECT_FALSE(simulated(experiment_with({})).made.simulation.contains("sensitivity"));
+}
+
 TEST_F(Simulate, SharedProgramsGiveTheTimesOfSeparateOnes) {
   // A permuted graph known by its counts (one program for all ranks) against the same counts cut
   // into blocks of two sizes (several programs): nearly equal work, nearly equal times.

@@ -25,7 +25,8 @@ Trained train_with_checkpoints(const Problem& problem) {
   ExecuteOptions options;
   options.kernels = "reference";
   options.control.inspects_weights = true;
-  if (problem.strategy.staleness == 0) options.control.checkpoint_every = 1;
+  const bool keeps_rows = problem.strategy.staleness > 0 || delay_of(problem.strategy) > 0;
+  if (!keeps_rows) options.control.checkpoint_every = 1;
   options.keep = [&](const Checkpoint& checkpoint) { trained.kept.push_back(checkpoint); };
   trained.outcome = execute_on_threads(TrainingBody(*make_strategy(problem), problem), options, {});
   return trained;
