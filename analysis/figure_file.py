@@ -49,6 +49,8 @@ Keys
   own                    optional, true: a figure of this program, which no paper has; shows is then
                          what it shows, and every row an aside
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
+  sensitivity            optional, true: simulated runs are replayed with all efficiencies at both ends of their
+                         ranges; epochs and their ratios have a band
 """
 
 import difflib
@@ -227,8 +229,10 @@ def check(file, told):
     for key, kind in _REQUIRED.items():
         if not isinstance(told.get(key), kind):
             _complain(file, f"{key}: needs {_KINDS[kind]}")
-    for key in told.keys() - _REQUIRED.keys() - {"explain", "own"}:
+    for key in told.keys() - _REQUIRED.keys() - {"explain", "own", "sensitivity"}:
         _complain(file, f"unknown key {key}")
+    if not isinstance(told.get("sensitivity", False), bool):
+        _complain(file, "sensitivity: needs true or false")
     if "date" not in told["reached"]:
         _complain(file, "reached: needs a date")
     for name in told["runs"]:

@@ -10,12 +10,13 @@ import figure_cuts
 import figure_sharing
 import limits
 import measures
+import sensitivity
 import text_table
 import units
 from figure_runs import value_at
 
 HEADER = ["cell", "paper", "ours", "unit", "error", "role"]
-CSV_HEADER = ["label", "paper", "ours", "unit", "error", "role", "verdict", "deviation"]
+CSV_HEADER = ["label", "paper", "ours", "unit", "error", "role", "verdict", "deviation", "low", "high"]
 
 
 def make_rows(experiments):
@@ -30,6 +31,8 @@ def make_rows(experiments):
             row["ours_says"] = measures.nothing_means(told["ours"])
         if (spread := measures.deviation(experiments, told["ours"])) is not None:
             row["deviation"] = spread
+        if (band := sensitivity.band(experiments, told["ours"])) is not None:
+            row["band"] = band
         for key in ("note", "paper_says"):
             if key in told:
                 row[key] = told[key]
@@ -60,6 +63,8 @@ def cells_of(row):
     ours = _said(row["ours"], row.get("ours_says"))
     if "deviation" in row:
         ours += f" ± {row['deviation']:.2g}"
+    if "band" in row:
+        ours += f" ({row['band'][0]:.3g} to {row['band'][1]:.3g})"
     return [row["label"], _said(row["paper"], row.get("paper_says")), ours,
             "" if row["unit"] == "bool" else row["unit"], error_in_words(row),
             row["role"]]
@@ -77,7 +82,7 @@ def as_csv(rows):
         paper = row["paper"]
         paper = f"{paper[0]}..{paper[1]}" if isinstance(paper, list) else paper
         out.writerow([row["label"], paper, row["ours"], row["unit"], row["error"], row["role"],
-                      row["verdict"], row.get("deviation")])
+                      row["verdict"], row.get("deviation"), *row.get("band", (None, None))])
     return text.getvalue()
 
 

@@ -76,6 +76,8 @@ class Experiments:
         if factor := self._factor(name, settings):
             self.factors[name] = factor
             settings["simulation.scale"] = factor
+        if self.figure.told.get("sensitivity") and self._is_simulated(name, settings):
+            settings["simulation.sensitivity"] = True
         self._start(name, settings, self.out / "runs" / name)
 
     def _file(self, name):
@@ -86,6 +88,10 @@ class Experiments:
             self.stand_ins[name] = run["data"]
             return self.figure.folder / run["otherwise"]
         return self.figure.folder / run["file"]
+
+    def _is_simulated(self, name, settings):
+        backend = json.loads(self._file(name).read_text()).get("backend")
+        return settings.get("backend", backend) == "sim"
 
     def _start(self, name, settings, folder, anew=False):
         """Every combination of the file with these settings; the results in `folder`, in which a sweep of the same
@@ -101,7 +107,15 @@ class Experiments:
 
     def plan(self, name, settings):
         """The output of `orrery plan` for one combination of a run."""
-        words = [self.program, "plan", str(self._file(name)), "--json"]
+        return self._told("plan", name, settings, [])
+
+    def starve(self, name, settings, epochs):
+        """The output of `orrery starve`, with the present settings alone, for one combination of a run."""
+        return self._told("starve", name, settings, ["--now", "--epochs", str(epochs)])
+
+    def _told(self, command, name, settings, options):
+        """The JSON that a command prints of one combination of a run; the same command is called once."""
+        words = [self.program, command, str(self._file(name)), "--json", *options]
         merged = dict(self.figure.told["runs"][name].get("set", {})) | settings
         for key, value in merged.items():
             words += ["--set", _setting(key, value)]
@@ -109,7 +123,7 @@ class Experiments:
             return self.plans[key]
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=child.environment())
         if done.returncode != 0 or not done.stdout.strip():
-            raise FigureError(f"plan of {name}: {last_line(done.stderr)}")
+            raise FigureError(f"{command} of {name}: {last_line(done.stderr)}")
         self.plans[key] = json.loads(done.stdout.strip().splitlines()[-1])
         return self.plans[key]
 

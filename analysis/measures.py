@@ -175,6 +175,27 @@ def plan_fits(experiments, spec):
     return experiments.plan(spec["of"], spec.get("at", {}))["fits"]
 
 
+def plan_number(experiments, spec):
+    """A number of the plan at `at` by its keys, "batches.in_flight.host_bytes.bound", times spec["times"] (1) and divided
+    by spec["unit"] (1). Nothing runs."""
+    number = figure_runs.dotted(experiments.plan(spec["of"], spec.get("at", {})), spec["key"])
+    return None if number is None else number * spec.get("times", 1) / spec.get("unit", 1)
+
+
+def starving(experiments, spec):
+    """A number that `orrery starve` tells of the run at `at`, by its keys, such as "now.waiting_share", times
+    spec["times"] (1)."""
+    number = figure_runs.dotted(experiments.starve(spec["of"], spec.get("at", {}), spec["epochs"]), spec["key"])
+    return None if number is None else number * spec.get("times", 1)
+
+
+def exceeds(experiments, spec):
+    """Whether a measure is larger than another, or than a number; None if one of them is none."""
+    value, limit = value_of(experiments, spec["of"]), spec["over"]
+    limit = value_of(experiments, limit) if isinstance(limit, dict) else limit
+    return None if value is None or limit is None else value > limit
+
+
 def _fullest_rank(experiments, spec):
     """Of the plan at `at`: the rank that needs most device memory."""
     return max(experiments.plan(spec["of"], spec.get("at", {}))["ranks"], key=lambda rank: rank["peak_bytes"])
@@ -358,15 +379,16 @@ def deviation(experiments, spec):
 MEASURES = {f.__name__: f for f in (
     epoch_seconds, kind_percent, part_percent, part_seconds, product_seconds,
     communication_seconds, fits, ratio, paper_number, total, largest, percent_below, result_number, setting, break_even,
-    plan_fits, plan_memory, plan_factor, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
+    plan_fits, plan_number, plan_memory, plan_factor, starving, exceeds, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
     first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
         CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES | CELL_MEASURES)
 
 
 def nothing_means(spec):
-    """The words to print if value_of() is None."""
+    """The words to print if value_of() is None; those of a ratio are those of its parts."""
     never = ("break_even", "first_above", "epochs_to", "seconds_to")
-    return "never" if spec["measure"] in never else "out of memory"
+    parts = [spec[key] for key in ("of", "over") if isinstance(spec.get(key), dict)]
+    return "never" if spec["measure"] in never or "never" in map(nothing_means, parts) else "out of memory"
 
 
 def value_of(experiments, spec):

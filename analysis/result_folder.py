@@ -26,7 +26,7 @@ _THAT_FITTED = {
     "set_up?": {"seconds": number, "partition_seconds": number, "structure_seconds": number, "device_seconds": number},
     "simulation?": {
         "cluster?": text, "profile?": text, "profile_origin?": text, "scale?": Each(number),
-        "messages_per_second?": number,
+        "messages_per_second?": number, "sensitivity?": {"low_seconds": number, "high_seconds": number},
         "algorithms?": [{"collective": text, "algorithm": text, "ranks": count, "bytes": [number],
                          "calls": count}]},
     "simulated_on?": Each({"epoch_seconds?": number, "error?": number, "limited_by?": {"sentence?": text},

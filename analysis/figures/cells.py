@@ -1,4 +1,5 @@
-"""The cells of a table: the paper's bar beside ours, and how far ours is off above both.
+"""The cells of a table: the paper's bar beside ours, with its band if it has one, and how far ours is
+off above both.
 
 Panel keys: title, rows (labels), ticks, x_name, y_name, y_unit?; log? (true: the height is
 logarithmic).
@@ -33,6 +34,9 @@ def draw(axes, panel, experiments, rows):
             told = None if name in seen or row[key] is None else name
             top = max(top, _bar(axes, x, row[key], colour, told, row.get(f"{key}_says")))
             seen.add(told)
+        if "band" in row:
+            style.mark_band(axes, i + 0.2, row["band"])
+            top = max(top, row["band"][1])
         if row["error"] is not None:
             inside = isinstance(row["paper"], list) and row["error"] == 0
             words = "inside" if inside else units.signed_percent(row["error"], 0)

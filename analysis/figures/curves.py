@@ -1,12 +1,13 @@
 """A number of the results over a swept key, a line per series; simulated epochs and their ratios with bars
-of their 90 % intervals, where they have some.
+of their 90 % intervals, where they have some, and with the band of the profile's efficiencies
+(sensitivity.py), where the figure asks for it.
 
 Panel keys: title, x (key), x_name, y_name, y_unit?; series: [{"of", "at"?, "title", "over"?: a run
 whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is
 a speedup over it, else seconds per epoch); unit_of_x? (what x is divided by); y? (another number of
 the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted?
-[{"title", "of", "at", "factor"}]: a number of the paper that is a multiple of ours, with marks?
-{mark: title}; references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal);
+[{"title", "of", "at", "factor"}]: a number of the paper that is a multiple of ours; peers? [{"of", "at",
+"as", "mark"}]: single epochs of other runs, in the colour of the run "as"; both with marks? {mark: title}; references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal);
 paper_rows? [{"row", "x" or "y"}]: rows whose paper's number is marked, as a height at x or as a
 place at the height y, with paper_name?: words for the mark.
 """
@@ -15,6 +16,7 @@ from math import exp
 
 import intervals
 import measures
+import sensitivity
 from figure_runs import value_at
 from figures import style
 
@@ -53,6 +55,16 @@ def half_widths(panel, series, experiments):
     return widths
 
 
+def _band(axes, panel, series, experiments, colour):
+    """From the line at one end of all efficiencies to that at the other."""
+    if not sensitivity.asked(experiments.figure) or panel.get("y", "epoch_seconds") != "epoch_seconds":
+        return
+    stated, low, high = (dict(points(panel, series, one)) for one in [experiments, *sensitivity.both(experiments)])
+    x = [x for x in stated if x in low and x in high]
+    ends = [(stated[one], low[one], high[one]) for one in x]
+    axes.fill_between(x, list(map(min, ends)), list(map(max, ends)), color=colour, alpha=0.18, linewidth=0, zorder=0.4)
+
+
 def _bars(axes, line, widths, colour):
     for x, y in line:
         if x in widths:
@@ -66,6 +78,11 @@ def _quoted(axes, panel, experiments, colour_of):
         if ours is not None:
             axes.plot([quote["at"][panel["x"]]], [ours * quote["factor"]], quote.get("mark", "x"),
                       color=colour_of.get(quote["of"], style.INK), markersize=5, linestyle="none")
+    for peer in panel.get("peers", []):
+        seconds = experiments.pick(peer["of"], peer["at"]).result["epoch_seconds"]
+        if seconds is not None:
+            axes.plot([peer["at"][panel["x"]]], [seconds], peer["mark"], color=colour_of[peer["as"]], markersize=5,
+                      linestyle="none")
     for mark, title in panel.get("marks", {}).items():
         axes.plot([], [], mark, color=style.SOFT_INK, markersize=5, label=title)
 
@@ -109,6 +126,7 @@ def draw(axes, panel, experiments, rows):
         axes.plot([x for x, _ in line], [y for _, y in line], marker=marker, color=colour,
                   markersize=3.5, linewidth=1.2, label=series["title"])
         _bars(axes, line, half_widths(panel, series, experiments), colour)
+        _band(axes, panel, series, experiments, colour)
     x = sorted({x for line in lines for x, _ in line})
     if panel.get("linear"):
         axes.plot(x, x, "--", color=style.SOFT_INK, linewidth=0.8, label="ideal", zorder=0.5)

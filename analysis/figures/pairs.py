@@ -29,6 +29,9 @@ def draw(axes, panel, experiments, rows):
                          error_kw={"elinewidth": 1, "ecolor": style.INK}, **style.fill(colour))
                 above = 1 if deviation is None else 3  # points, over the cap of the error bar
                 top, told = top + (deviation or 0), None
+                if "band" in row:
+                    style.mark_band(axes, x, row["band"])
+                    top, above = max(top, row["band"][1]), 3
                 highest = max(highest, row["ours"])
                 near = paper is not None and not isinstance(paper, list) and paper > top
                 number = f"{row['ours']:,.0f}" if row["ours"] >= 1000 else f"{row['ours']:.3g}"

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import sensitivity
 from figure_runs import dotted
 
 MACHINES = {
@@ -114,4 +115,6 @@ def sentence(experiments, rows=()):
         parts.append(f"planned, not run; {names}" if names else "forecasts planned, not run")
     if spread := _spread(experiments.figure.told.get("panels", []), rows):
         parts.append(spread)
+    if sensitivity.asked(experiments.figure):
+        parts.append("Bands: all efficiencies of the device profile at the ends of their ranges")
     return "Ours: " + ". ".join(parts)

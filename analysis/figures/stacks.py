@@ -1,7 +1,8 @@
 """Epochs side by side as stacked parts, a bar per run.
 
 Panel keys: title; bars: [{"of", "at"?, "title"}]; over? {"of", "at"?}:
-the run whose epoch is 1, else milliseconds; x_name?; legend? (false: another panel has it).
+the run whose epoch is 1, else milliseconds; x_name?; legend? (false: another panel has it). A line
+with caps is the band of the profile's efficiencies (sensitivity.py).
 
 Where the paper has a speed-up between two bars, a mark says how high the faster one would be with it;
 where several are over the same faster bar, how high the slower ones would be. Where it has the share of
@@ -10,6 +11,7 @@ communication between servers ("part_percent"), a span of that share stands besi
 
 import colours
 import epoch_parts
+import sensitivity
 from figures import style
 
 
@@ -53,6 +55,19 @@ def papers_share(figure, bar, rows):
     return None
 
 
+def band_of(experiments, panel, bar):
+    """The heights of a bar at both ends of the profile's efficiencies; None without them."""
+    if not sensitivity.ends(experiments.pick(bar["of"], bar.get("at", {})).result):
+        return None
+    heights = []
+    for one in sensitivity.both(experiments):
+        unit = 1e-3
+        if "over" in panel:
+            unit = one.pick(panel["over"]["of"], panel["over"].get("at", {})).result["epoch_seconds"]
+        heights.append(one.pick(bar["of"], bar.get("at", {})).result["epoch_seconds"] / unit)
+    return [min(heights), max(heights)]
+
+
 def _handles(figure, rows):
     """Entries of the legend for the paper's marks in any panel of the figure."""
     bars = [bar for panel in figure.told["panels"] for bar in panel.get("bars", [])]
@@ -71,7 +86,7 @@ def draw(axes, panel, experiments, rows):
     if "over" in panel:
         over = experiments.pick(panel["over"]["of"], panel["over"].get("at", {}))
         unit = over.result["epoch_seconds"]
-    told, heights, missing, marks = set(), {}, [], {}
+    told, heights, missing, marks, tops = set(), {}, [], {}, []
     for x, bar in enumerate(panel["bars"]):
         stack = seconds_of(experiments, bar)
         if stack is None:
@@ -89,6 +104,9 @@ def draw(axes, panel, experiments, rows):
             if part.key == "external":
                 end = bottom
         heights[x] = bottom
+        if (band := band_of(experiments, panel, bar)) is not None:
+            style.mark_band(axes, x - 0.3, band)
+            tops.append(band[1])
         if (share := papers_share(experiments.figure, bar, rows)) is not None:
             span = [end - share * bottom, end]
             style.mark_paper(axes, x + 0.4, span, colours.part("external").light)
@@ -99,7 +117,7 @@ def draw(axes, panel, experiments, rows):
         elif factor is not None:
             marks[x] = factor * bottom
             style.mark_paper(axes, x, marks[x])
-    top = max([*heights.values(), *(max(m) if isinstance(m, list) else m for m in marks.values())],
+    top = max([*heights.values(), *tops, *(max(m) if isinstance(m, list) else m for m in marks.values())],
               default=1.0)
     for x, height in heights.items():
         mark = marks.get(x)

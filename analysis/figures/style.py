@@ -100,6 +100,12 @@ def mark_paper(axes, x, value, colour=INK):
                   markeredgewidth=0.6, color=colour, zorder=5)
 
 
+def mark_band(axes, x, band):
+    """What ours becomes at the ends of a profile's efficiencies: a line with caps."""
+    axes.errorbar([x], [sum(band) / 2], yerr=(band[1] - band[0]) / 2, fmt="none", capsize=2,
+                  elinewidth=1, ecolor=INK, zorder=4)
+
+
 def paper_handle(words="the paper", span=False):
     """An entry of a legend for mark_paper()."""
     if span:
