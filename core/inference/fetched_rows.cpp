@@ -70,7 +70,7 @@ void FetchedRows::load(int layer, std::int64_t rows_per_group) {
   numbers_ = {};
   rows_per_group_ = rows_per_group;
   most_entries_ = 0;
-  // Ranks of one process cut at the same time.
+  // Ranks of one machine cut at the same time. Of several machines each uses fewer than it has.
   const ThreadPool pool(std::max(1, available_cores() / rt_.size()));
   const PartRows cut = graphs_.cut(layer, part(), rows_per_group);
   std::optional<PartEdges> edges;

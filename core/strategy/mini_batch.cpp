@@ -262,7 +262,8 @@ class MiniBatch final : public Strategy {
         edge_rows_(std::move(edge_rows)),
         steps_(steps),
         largest_(std::move(largest)),
-        largest_shares_(std::move(shares)) {
+        largest_shares_(std::move(shares)),
+        most_edge_rows_(most_edge_rows()) {
     if (problem.train.eval_every == 0) return;
     Problem whole = problem;
     whole.strategy = {};
@@ -314,7 +315,7 @@ class MiniBatch final : public Strategy {
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
     return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, edge_rows_.get(),
-                                              most_edge_rows(), ahead(),
+                                              most_edge_rows_, ahead(),
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
@@ -429,10 +430,9 @@ class MiniBatch final : public Strategy {
   std::optional<WantedRows> edge_rows_for(int rank, const std::vector<EdgeStructure>& edges,
                                           bool alike) const {
     if (!edge_rows_) return std::nullopt;
-    return largest_ ? edge_rows_->counted(rank, edges, alike, most_edge_rows())
+    return largest_ ? edge_rows_->counted(rank, edges, alike, most_edge_rows_)
                     : edge_rows_->wanted(rank, edges, alike);
   }
-  /// A bound for any batch.
   std::int64_t most_edge_rows() const {
     if (!edge_rows_) return 0;
     const std::vector<std::int64_t> edges = batches_->bounds().edges;
@@ -463,7 +463,6 @@ class MiniBatch final : public Strategy {
       std::for_each(list->begin(), list->end(), alike);
     alike(sizes.host_bytes);
     alike(sizes.shared_host_bytes);
-    sizes.batches = problem_.ranks();
     double edge_rows = 0;  // of other ranks
     for (int rank = 0; rank < problem_.ranks(); ++rank) {
       const OwnedRows& rows = largest_->features.pulled;
@@ -471,8 +470,8 @@ class MiniBatch final : public Strategy {
       if (const auto structure = edge_rows_ ? prepare(rank, {}) : nullptr)
         edge_rows += static_cast<double>(content_of<Batch>(*structure).edge_rows->foreign);
     }
-    sizes.foreign /= static_cast<double>(sizes.batches);
-    if (edge_rows_) sizes.foreign_edge_rows = edge_rows / static_cast<double>(sizes.batches);
+    sizes.foreign /= problem_.ranks();
+    if (edge_rows_) sizes.foreign_edge_rows = edge_rows / problem_.ranks();
   }
 
   void add_bounds(BatchSizes& sizes) const {
@@ -503,6 +502,7 @@ class MiniBatch final : public Strategy {
   int steps_;                                  ///< of an epoch
   std::shared_ptr<const SampledBatch> largest_;
   std::vector<std::shared_ptr<const CooperativeShare>> largest_shares_;
+  std::int64_t most_edge_rows_;      ///< a bound for any batch
   std::unique_ptr<Strategy> whole_;  ///< evaluates
 };
 
@@ -580,6 +580,10 @@ void require_sound_mini_batch(const Settings& file) {
       throw ConfigError("strategy.sizes",
                         "\"largest\" counts batches and draws none, so nothing can be learned: set "
                         "backend to sim, or leave it out");
+    if (file.flag("strategy.cooperative").value_or(false))
+      throw ConfigError("strategy.cooperative",
+                        "how the ranks of a server share a batch that is not drawn is not known: "
+                        "set it to false, or strategy.sizes to \"drawn\"");
     if (file.has("strategy.cache"))
       throw ConfigError("strategy.cache",
                         "nobody knows which rows a cache has for batches that are not drawn: leave "

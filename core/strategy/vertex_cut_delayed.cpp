@@ -156,7 +156,7 @@ class DelayedProducts final : public RowsProducts {
     Buffer send_rows, mirror_rows;
   };
   /// What travels for a layer and a share. Ready-made rows leave, and others arrive.
-  struct InFlight {
+  struct Travelling {
     HaloBuffers sums;    ///< sent by mirrors, received by owners
     HaloBuffers totals;  ///< sent by owners, received by mirrors; none in the last layer
     std::optional<Event> sums_arrived, totals_arrived;
@@ -197,7 +197,7 @@ class DelayedProducts final : public RowsProducts {
   }
 
   /// Uses what was sent `delay` epochs ago, and sends what there is now.
-  void exchange_late(InFlight& f, const Tensor& sums, const Tensor& y, float beta, bool last) {
+  void exchange_late(Travelling& f, const Tensor& sums, const Tensor& y, float beta, bool last) {
     const DelayShare& share = part_.shares[at(this->share())];
     const Index& index = indices_[at(this->share())];
     const std::int64_t width = sums.cols(), to = share.mirror_rows.size(),
@@ -241,10 +241,10 @@ class DelayedProducts final : public RowsProducts {
     if (!overlap_) rt_.wait(Lane::compute, arrived);
     return arrived;
   }
-  InFlight& in_flight(int layer, std::int64_t width) {
+  Travelling& in_flight(int layer, std::int64_t width) {
     const std::size_t which = at(layer * delay() + share());
     if (in_flight_.size() <= which) in_flight_.resize(which + 1);
-    InFlight& f = in_flight_[which];
+    Travelling& f = in_flight_[which];
     if (f.sums) return f;
     const DelayShare& share = part_.shares[at(this->share())];
     f.sums = HaloBuffers(rt_, share.mirror_rows.size(), share.send_rows.size(), width);
@@ -262,7 +262,7 @@ class DelayedProducts final : public RowsProducts {
   RowFactors factors_;
   Buffer send_index_;
   std::vector<Index> indices_;  ///< by share
-  std::vector<InFlight> in_flight_;
+  std::vector<Travelling> in_flight_;
   Buffer sums_, exact_;
   std::int64_t width_ = 0;
   int epoch_ = 0;

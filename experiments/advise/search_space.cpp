@@ -14,6 +14,7 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/place_ranks.hpp"
+#include "experiments/predict/simulate.hpp"
 
 namespace orrery {
 namespace {
@@ -287,6 +288,7 @@ std::string shown(const Json& value) {
 }
 
 void require_searchable(const Experiment& experiment) {
+  refuse_sensitivity(experiment, "orrery advise");
   if (experiment.base.contains("inference"))
     throw ConfigError("inference",
                       "orrery advise searches for the fastest training: leave it out, or see "

@@ -331,11 +331,12 @@ std::string batches_text(const Json& batches) {
       of_edges.is_null() ? ""
                          : fmt::format("rows of features of edges of other ranks: {:.0f} a batch\n",
                                        of_edges.get<double>());
+  const auto drawn = batches["drawn"].get<std::int64_t>();
   return fmt::format(
-      "{} batches of each rank in an epoch. Their sizes: mean and most of {} drawn, and what none "
-      "exceeds\n{}"
+      "{} batches of each rank in an epoch. Their sizes: {}what none exceeds\n{}"
       "rows of features of other ranks: {:.0f} a batch, of which the cache has {:.0f}\n{}{}\n",
-      batches["steps"].get<int>(), batches["drawn"].get<std::int64_t>(),
+      batches["steps"].get<int>(),
+      drawn > 0 ? fmt::format("mean and most of {} drawn, and ", drawn) : "none is drawn: ",
       table.text(room_on(stdout)), foreign, cached, edge_rows,
       in_flight_text(batches["in_flight"]));
 }

@@ -237,12 +237,17 @@ void complete_simulation(Json& root) {
   // At least a whole period of the strategy (from one averaging of models, or one broadcast of
   // rows, to the next), besides the first epoch. With a stale halo the second epoch waits for
   // nothing, because the first one was exact. Only later epochs show what travels beside them. With
-  // delayed sums none arrives in the first period.
+  // delayed sums none arrives in the first period, and totals only in the third.
   const Json& strategy = root["strategy"];
+  if (const int delay = strategy.value("delay", 0); delay >= epochs && delay > 0)
+    throw ConfigError("strategy.delay",
+                      fmt::format("found {}, expected less than train.epochs, which is {}: no sum "
+                                  "would arrive",
+                                  delay, epochs));
   const int staleness = strategy.value("staleness", 0);
   const bool stale_halo = staleness > 0 && strategy["type"] == "full_graph";
   const int usual = std::max({3, strategy.value("interval", 1) + 1, staleness + 2,
-                              stale_halo ? 6 : 0, 2 * strategy.value("delay", 0)});
+                              stale_halo ? 6 : 0, 4 * strategy.value("delay", 0)});
   if (!s.contains("epochs")) s["epochs"] = std::min(usual, epochs);
   if (s["epochs"] > epochs)
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "

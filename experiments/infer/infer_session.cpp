@@ -28,6 +28,7 @@
 #include "experiments/infer/prepare_inference.hpp"
 #include "experiments/infer/simulate_inference.hpp"
 #include "experiments/infer/trained_weights.hpp"
+#include "experiments/predict/simulate.hpp"
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
@@ -323,6 +324,7 @@ Experiment experiment_of(const InferOptions& options, const Launch& launch) {
                       "orrery infer takes one experiment: choose a combination with "
                       "--set");
   require_inferable(experiments.front(), options.plan);
+  refuse_sensitivity(experiments.front(), "orrery infer");
   return experiments.front();
 }
 

@@ -219,6 +219,15 @@ sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& 
                                 experiment.simulation.library, fmt::join(names, ", ")));
 }
 
+void refuse_sensitivity(const Experiment& experiment, std::string_view command) {
+  if (experiment.simulation.sensitivity)
+    throw ConfigError(
+        "simulation.sensitivity",
+        fmt::format("is for the epochs of orrery run and sweep, and {} tells no band: "
+                    "set it to false",
+                    command));
+}
+
 int kernel_threads(const Experiment& experiment) {
   const int cores = experiment.cluster->cores_of(experiment.devices.front());
   const auto sharing =
@@ -272,6 +281,7 @@ namespace {
 /// replay(), and with simulation.sensitivity both ends.
 SimulatedOutcome replay_with_ends(const PricedRun& run, const Body& body,
                                   const Experiment& experiment, Simulator& simulator) {
+  if (experiment.simulation.sensitivity) profile_of(experiment, Efficiencies::lowest);  // has it?
   SimulatedOutcome result = replay(run, body, experiment, simulator);
   if (!experiment.simulation.sensitivity) return result;
   const auto with = [&](Efficiencies which) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "experiments/config/profile_file.hpp"
 #include "experiments/execute/execute.hpp"
@@ -29,6 +30,11 @@ sim::DeviceProfile profile_of(const Experiment& experiment,
 /// The communication library of the experiment's ranks, from the profile.
 /// Errors    ConfigError listing those that it has
 sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& profile);
+
+/// For a command that replays more than the epochs of one training.
+///
+/// Errors    ConfigError: simulation.sensitivity is asked for
+void refuse_sensitivity(const Experiment& experiment, std::string_view command);
 
 /// Threads of one rank's kernels if a device is a CPU or a machine: its share of the cores.
 int kernel_threads(const Experiment& experiment);

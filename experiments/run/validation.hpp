@@ -30,7 +30,7 @@ struct StageSeconds {
 /// The layers and the writing of the rows, in two results of orrery infer: what a simulation has
 /// without files.
 ///
-/// Errors    Error: one of them lacks a stage of the other
+/// Errors    Error: the real one lacks a stage of the simulated one
 std::vector<StageSeconds> stages_of(const nlohmann::ordered_json& real,
                                     const nlohmann::ordered_json& simulated);
 

@@ -9,6 +9,7 @@
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
+#include "experiments/predict/simulate.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/starve/starve_report.hpp"
 
@@ -28,6 +29,7 @@ void run_starve(const StarveOptions& options) {
   tell_activities(true);
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
+  refuse_sensitivity(experiment, "orrery starve");
   DatasetCache datasets;
   Simulator simulator;
   const calibrate::WorkWatch watch;

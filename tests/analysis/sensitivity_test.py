@@ -1,9 +1,13 @@
 """Bands of epochs and ratios at both ends of a profile's efficiencies."""
 
+import importlib.util
 import json
 import tempfile
 import unittest
 from pathlib import Path
+
+if not importlib.util.find_spec("matplotlib"):
+    raise unittest.SkipTest("needs matplotlib")
 
 import figure_file
 import figure_rows

@@ -428,6 +428,22 @@ TEST(Refusal, OfACacheForBatchesThatAreNotDrawn) {
   EXPECT_EQ(refusal_with(R"(, "cache": {"bytes": 8})"),
             "strategy.cache: nobody knows which rows a cache has for batches that are not drawn: "
             "leave it out, or set strategy.sizes to \"drawn\"");
+  EXPECT_EQ(
+      refusal_with(R"(, "cooperative": true)"),
+      "strategy.cooperative: how the ranks of a server share a batch that is not drawn is not "
+      "known: set it to false, or strategy.sizes to \"drawn\"");
+}
+
+TEST(Refusal, OfADelayThatNoSumOutlasts) {
+  const auto refusal_of = [](int delay) {
+    return refusal(kMinimal,
+                   {R"(strategy={"type": "vertex_cut", "delay": )" + std::to_string(delay) + "}",
+                    "partition.method=dbh", "train.epochs=5"});
+  };
+  EXPECT_EQ(refusal_of(4), "accepted");
+  EXPECT_EQ(refusal_of(5),
+            "strategy.delay: found 5, expected less than train.epochs, which is 5: no sum would "
+            "arrive");
 }
 
 TEST(Refusal, OfLearnedFeaturesThatCannotBe) {

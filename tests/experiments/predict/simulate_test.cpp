@@ -156,7 +156,7 @@ TEST_F(Simulate, DelayedSumsMoveLessAndAreWaitedForLess) {
 
   double passed = 0;
   for (const Json& link : late.made.links) passed += link["bytes"].get<double>();
-  EXPECT_EQ(late.measured.seconds.size(), 6U);
+  EXPECT_EQ(late.measured.seconds.size(), 12U);
   EXPECT_NEAR(passed, late.measured.internal_bytes, 1e-6 * passed);
   EXPECT_LT(late.measured.internal_bytes, exact.measured.internal_bytes);
   EXPECT_LT(late.measured.breakdown.internal, exact.measured.breakdown.internal);
@@ -185,6 +185,9 @@ TEST_F(Simulate, SensitivityIsTheEpochWithBothEndsOfAllEfficiencies) {
   EXPECT_LT(told["low_seconds"], run.measured.epoch_seconds);
   EXPECT_GT(told["high_seconds"], run.measured.epoch_seconds);
   EXPECT_FALSE(simulated(experiment_with({})).made.simulation.contains("sensitivity"));
+  EXPECT_THROW(refuse_sensitivity(experiment_with({"simulation.sensitivity=true"}), "orrery infer"),
+               ConfigError);
+  EXPECT_NO_THROW(refuse_sensitivity(experiment_with({}), "orrery infer"));
 }
 
 TEST_F(Simulate, SharedProgramsGiveTheTimesOfSeparateOnes) {
