@@ -138,7 +138,7 @@ TEST(VertexCut, TrainsOnTheFragmentsOfAnEdgePartitioner) {
   const auto late =
       load({type, "partition.method=dbh", "strategy.delay=5", "train.epochs=50"}).front();
   EXPECT_EQ(delay_of(late.strategy), 5);
-  EXPECT_EQ(late.simulation.epochs, 10) << "a period in which sums arrive";
+  EXPECT_EQ(late.simulation.epochs, 20) << "two periods in which totals arrive";
   EXPECT_EQ(refusal_of("strategy.delay=5"), "strategy.delay: only goes with \"type\": vertex_cut");
   EXPECT_EQ(refusal(kMinimal,
                     {type, "partition.method=dbh", "strategy.delay=5", "train.checkpoint_every=5"}),
