@@ -59,9 +59,10 @@ Simulation made_up_simulation() {
 }
 
 Replay made_up_replay() {
-  return {{{test::made_up_cost(1), test::made_up_cost(20)}, {test::made_up_cost(40)}},
+  return {{{orrery::test::made_up_cost(1), orrery::test::made_up_cost(20)},
+           {orrery::test::made_up_cost(40)}},
           {0.5, 1.5},
-          {test::made_up_timeline(3)},
+          {orrery::test::made_up_timeline(3)},
           {{"s0/gpu0 > s0/nic", "pcie", 1, 2, 3}},
           {{CollectiveKind::reduce_scatter, 4, "ring", 5, 6, 7}},
           8,

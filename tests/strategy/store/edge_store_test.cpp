@@ -25,7 +25,7 @@ using testing::losses;
 using testing::make_problem;
 using testing::random_dataset;
 
-constexpr std::int64_t kWidth = 3;
+constexpr std::int64_t kEdgeColumns = 3;
 
 std::shared_ptr<const Dataset> data_of(bool by_relation) {
   return by_relation ? testing::typed_dataset(200, 1500, 8, 3, true)
@@ -41,7 +41,7 @@ Problem in_batches(const std::shared_ptr<const Dataset>& data, int ranks, bool b
   p.model.heads = 4;
   p.model.dropout = p.model.attention_dropout = 0.2;
   p.train.epochs = 3;
-  add_edge_features(p, kWidth);
+  add_edge_features(p, kEdgeColumns);
   return p;
 }
 
@@ -173,7 +173,9 @@ TEST(EdgeStore, BytesAreThoseOfTheDistinctRowsOfOtherRanks) {
               const SampledBatch batch = batches.batch(rank, epoch, step);
               for (const Vertex row : rows_of_batch(p, batches, batch)) {
                 const int has = holder[at(row)];
-                (has == rank ? own : has / 2 == rank / 2 ? internal : external) += 4 * kWidth + 4;
+                (has == rank           ? own
+                 : has / 2 == rank / 2 ? internal
+                                       : external) += 4 * kEdgeColumns + 4;
                 if (epoch == 0) foreign += has != rank ? 1 : 0;
               }
             }
