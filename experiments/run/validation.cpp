@@ -266,11 +266,10 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
   for (const ValidationRow& row : rows) {
     Json classes = Json::object(), stages = Json::array();
     for (const StageSeconds& stage : row.stages)
-      stages.push_back(
-          {{"name", stage.name},
-           {"real_seconds", stage.real},
-           {"simulated_seconds", stage.simulated},
-           {"error", stage.real > 0 ? Json(stage.simulated / stage.real - 1) : Json(nullptr)}});
+      stages.push_back({{"name", stage.name},
+                        {"real_seconds", stage.real},
+                        {"simulated_seconds", stage.simulated},
+                        {"error", or_null(stage.error())}});
     if (row.stages.empty())
       for (const ClassName& c : kClasses) classes[c.name] = class_json(row, c);
     list.push_back({{"setting", row.setting()},
@@ -340,7 +339,7 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
     for (const StageSeconds& stage : row.stages)
       stages.add({row.setting() + ": " + stage.name, human_seconds(stage.real),
                   human_seconds(stage.simulated),
-                  signed_percent(stage.simulated / stage.real - 1)});
+                  stage.error() ? signed_percent(*stage.error()) : "-"});
     inferences = inferences || !row.stages.empty();
     if (!row.stages.empty()) continue;
     std::vector<std::string> cells{row.setting()};

@@ -25,6 +25,10 @@ ClassSeconds class_seconds(const nlohmann::ordered_json& result);
 struct StageSeconds {
   std::string name;
   double real = 0, simulated = 0;
+  /// Nothing if the real one took no time.
+  std::optional<double> error() const {
+    return real > 0 ? std::optional(simulated / real - 1) : std::nullopt;
+  }
 };
 
 /// The layers and the writing of the rows, in two results of orrery infer: what a simulation has

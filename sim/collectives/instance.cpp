@@ -22,28 +22,7 @@ Lists::Lists(int owners, const std::vector<std::pair<std::int32_t, std::int32_t>
   for (const auto& [owner, number] : pairs) numbers_[at(next[at(owner)]++)] = number;
 }
 
-PreparedExpansion::PreparedExpansion(Expansion made, int ranks) : expansion(std::move(made)) {
-  const auto count = static_cast<std::int32_t>(expansion.messages.size());
-  std::vector<std::pair<std::int32_t, std::int32_t>> follow, streamed, touch;
-  touch.reserve(2 * expansion.messages.size());
-  for (std::int32_t m = 0; m < count; ++m) {
-    const Message& message = expansion.messages[at(m)];
-    const auto wait = [&](std::int32_t w) { return expansion.waits[at(message.first_wait + w)]; };
-    const std::int32_t whole = message.waits - message.streamed_waits;
-    for (std::int32_t w = 0; w < whole; ++w) follow.emplace_back(wait(w), m);
-    for (std::int32_t w = whole; w < message.waits; ++w) streamed.emplace_back(m, wait(w));
-    if (message.streams >= 0) streamed.emplace_back(m, message.streams);
-    touch.emplace_back(message.from, m);
-    touch.emplace_back(message.to, m);
-  }
-  followers = Lists(count, follow);
-  sources = Lists(count, streamed);
-  for (auto& [m, source] : streamed) std::swap(m, source);
-  streamers = Lists(count, streamed);
-  touching = Lists(ranks, touch);
-}
-
-MessageOrder::MessageOrder(const Expansion& expansion) {
+Dependencies::Dependencies(const Expansion& expansion) {
   const auto count = static_cast<std::int32_t>(expansion.messages.size());
   std::vector<std::pair<std::int32_t, std::int32_t>> follow, streamed;
   for (std::int32_t m = 0; m < count; ++m) {
@@ -53,12 +32,28 @@ MessageOrder::MessageOrder(const Expansion& expansion) {
     for (std::int32_t w = 0; w < whole; ++w) follow.emplace_back(wait(w), m);
     for (std::int32_t w = whole; w < message.waits; ++w) streamed.emplace_back(m, wait(w));
     if (message.streams >= 0) streamed.emplace_back(m, message.streams);
-    waits.push_back(message.waits + (message.streams >= 0 ? 1 : 0));
   }
   followers = Lists(count, follow);
   sources = Lists(count, streamed);
   for (auto& [m, source] : streamed) std::swap(m, source);
   streamers = Lists(count, streamed);
+}
+
+PreparedExpansion::PreparedExpansion(Expansion made, int ranks)
+    : Dependencies(made), expansion(std::move(made)) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> touch;
+  touch.reserve(2 * expansion.messages.size());
+  for (std::size_t m = 0; m < expansion.messages.size(); ++m) {
+    touch.emplace_back(expansion.messages[m].from, static_cast<std::int32_t>(m));
+    touch.emplace_back(expansion.messages[m].to, static_cast<std::int32_t>(m));
+  }
+  touching = Lists(ranks, touch);
+}
+
+MessageOrder::MessageOrder(const Expansion& expansion) : Dependencies(expansion) {
+  waits.reserve(expansion.messages.size());
+  for (const Message& message : expansion.messages)
+    waits.push_back(message.waits + (message.streams >= 0 ? 1 : 0));
 }
 
 std::shared_ptr<const MessageOrder> OrderInterner::intern(const Expansion& expansion) {

@@ -29,29 +29,33 @@ class Lists {
   std::vector<std::int32_t> starts_{0}, numbers_;
 };
 
-/// An expansion with its dependencies.
-struct PreparedExpansion {
-  PreparedExpansion(Expansion made, int ranks);
-  Expansion expansion;
+/// What the messages of an expansion wait for.
+struct Dependencies {
+  explicit Dependencies(const Expansion& expansion);
   Lists followers;  ///< for each message: those that wait for its end
   Lists streamers;  ///< for each message: those that pass it on while it arrives
   Lists sources;    ///< for each message: those that it passes on while they arrive
-  Lists touching;   ///< for each rank: the messages it sends or receives
+};
+
+/// An expansion with its dependencies.
+struct PreparedExpansion : Dependencies {
+  PreparedExpansion(Expansion made, int ranks);
+  Expansion expansion;
+  Lists touching;  ///< for each rank: the messages it sends or receives
 };
 
 /// How long the messages of a collective are and what they wait for, but not who sends them:
 /// broadcasts of different roots have this in common.
-struct MessageOrder {
+struct MessageOrder : Dependencies {
   struct Size {
     double bytes, chunk, reduced;  ///< as in Message
     bool operator==(const Size&) const = default;
   };
   explicit MessageOrder(const Expansion& expansion);
 
-  std::vector<Size> sizes;              ///< distinct ones
-  std::vector<std::int32_t> size_of;    ///< for each message, in `sizes`
-  std::vector<std::int32_t> waits;      ///< for each message: how many others it waits for
-  Lists followers, streamers, sources;  ///< as in PreparedExpansion
+  std::vector<Size> sizes;            ///< distinct ones
+  std::vector<std::int32_t> size_of;  ///< for each message, in `sizes`
+  std::vector<std::int32_t> waits;    ///< for each message: how many others it waits for
 };
 
 /// Makes equal orders one object.
