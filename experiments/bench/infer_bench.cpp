@@ -1,7 +1,9 @@
 // An inference of one process beside what it cannot do without: gathering the rows of every drawn
 // entry, the dense products, and the bytes of its files.
 //
-//   infer_bench FOLDER     of a finished `orrery infer` with one rank
+//   infer_bench FOLDER     of a finished `orrery infer` with one rank, on a data set in files
+//
+// Rows that are summed need 16, 64, 128 or 256 columns: the gather kernel is made for these.
 //
 // Reads the same data set and draws the same neighbours again. The bound is the sum of each part
 // alone, on all cores: rows gathered into registers by the same indices (bench_bounds.hpp), the
@@ -113,7 +115,9 @@ void run(const fs::path& folder) {
   const auto result = JsonReader(bytes_of(file), file.string()).json();
   const Experiment experiment =
       parse_experiments(bytes_of(folder / "config.json"), "config.json", {}).front();
-  if (experiment.ranks() != 1) throw Error("infer_bench takes an inference with one rank");
+  if (experiment.ranks() != 1) throw Error("it takes an inference with one rank");
+  if (!experiment.resolved["dataset"].contains("path"))
+    throw Error("it takes an inference on a data set in files (dataset.path)");
   InferenceProblem problem = inference_of(experiment, load_inference(experiment, {}).data);
   problem.graphs = make_graphs(problem);
   const ThreadPool pool(available_cores());
@@ -126,6 +130,10 @@ void run(const fs::path& folder) {
   for (int l = 1; l <= problem.model.layers; ++l) {
     const std::int64_t in = widths[at(l) - 1], out = widths[at(l)],
                        summed = transforms_first(problem.model.order, in, out) ? out : in;
+    if (summed != 16 && summed != 64 && summed != 128 && summed != 256)
+      throw Error(fmt::format(
+          "layer {} sums rows of {} columns, and the gather kernel is made for 16, 64, 128 and 256",
+          l, summed));
     const PartRows cut = problem.graphs->cut(l, 0, std::numeric_limits<Vertex>::max());
     const double rows = gather_seconds(cut.local.csr().columns, n, summed, x),
                  product = gemm_seconds(n, in, out);
