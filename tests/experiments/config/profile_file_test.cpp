@@ -141,7 +141,8 @@ TEST(ShippedProfiles, HaveRangesOfAllTheirEfficiencies) {
     const std::string path = kFolder + "devices/" + name + ".json";
     const sim::DeviceProfile low = load_profile(path, Efficiencies::lowest), stated = shipped(name),
                              high = load_profile(path, Efficiencies::highest);
-    for (const auto& [kind, efficiency] : file_of(name)["roofline"]["kinds"].items())
+    const Json file = file_of(name);
+    for (const auto& [kind, efficiency] : file["roofline"]["kinds"].items())
       for (const char* end : {"lowest", "highest"})
         EXPECT_GT(efficiency[end]["source"].get<std::string>().size(), 10U) << name << " " << kind;
     for (const Op& op : ops) {

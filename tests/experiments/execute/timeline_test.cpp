@@ -89,7 +89,8 @@ TEST_F(TimelineFile, KnowsTheMemoryThatWasTakenBeforeItsEpochs) {
                      " --set train.eval_every=1 --timeline-epochs " + epochs),
               0);
     std::map<int, std::pair<double, double>> most_and_last;
-    for (const auto& event : json("a/timeline.json")["traceEvents"])
+    const nlohmann::json trace = json("a/timeline.json");
+    for (const auto& event : trace["traceEvents"])
       if (event["ph"] == "C") {
         auto& [most, last] = most_and_last[event["pid"]];
         last = event["args"]["bytes"];
