@@ -1,13 +1,17 @@
 """Numbers for people. Files hold seconds, bytes and bytes per second."""
 
 
+def _short(value):
+    """Three digits, or all before the point: 1,234 and not 1.23e+03."""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+
+
 def _scaled(value, units, base):
     sign = "-" if value < 0 else ""
     value = abs(value)
     for factor, unit in units:
         if value >= factor * base or factor == units[-1][0]:
-            return f"{sign}{value / factor:.3g} {unit}"
-    return f"{sign}{value:.3g}"
+            return f"{sign}{_short(value / factor)} {unit}"
 
 
 def seconds(value):
