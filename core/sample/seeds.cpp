@@ -107,9 +107,7 @@ Seeds::Seeds(std::vector<std::vector<Vertex>> lists, int ranks_per_list, std::in
       seed_(seed),
       kept_(std::make_shared<Kept>()) {
   ORRERY_ASSERT(batch >= 1 && ranks_per_list >= 1);
-  std::int64_t longest = 0;
-  for (const auto& list : lists_) longest = std::max(longest, size_of(list));
-  steps_ = static_cast<int>((longest + batch - 1) / batch);
+  steps_ = static_cast<int>((longest_list() + batch - 1) / batch);
   kept_->of_list.resize(lists_.size());
 }
 
@@ -142,6 +140,12 @@ std::vector<Vertex> Seeds::of(int rank, int epoch, int step) const {
   const Slice s = slice(rank, step);
   const auto vertices = order(s.list, epoch);
   return {vertices->begin() + s.begin, vertices->begin() + s.end};
+}
+
+std::int64_t Seeds::longest_list() const {
+  std::int64_t longest = 0;
+  for (const auto& list : lists_) longest = std::max(longest, size_of(list));
+  return longest;
 }
 
 std::int64_t Seeds::total(int step) const {

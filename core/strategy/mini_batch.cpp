@@ -246,30 +246,33 @@ class MiniBatchSession final : public RankSession {
   RowUse use_;
 };
 
+void set_batch(StrategyConfig& config, std::int64_t seeds) {
+  MiniBatchSettings settings = mini_batch_of(config);
+  settings.batch = seeds;
+  config.own = settings;
+}
+
 class MiniBatch final : public Strategy {
  public:
   MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches)
-      : MiniBatch(problem, batches, edge_rows_of(problem), batches->steps(), nullptr, {}) {}
+      : MiniBatch(problem, batches, edge_rows_of(problem), batches->steps(), nullptr, {},
+                  evaluated_by(problem)) {}
   /// `largest`: the batch of every step; null: the drawn ones. `shares`: of cooperative ones, by the
   /// place of a rank on its server.
-  /// `steps`: batches of an epoch, which may be fewer if all are alike.
+  /// `steps`: batches of an epoch, which may be fewer if all are alike. `whole` evaluates.
   MiniBatch(const Problem& problem, std::shared_ptr<const SampledBatches> batches,
             std::shared_ptr<const EdgeRows> edge_rows, int steps,
             std::shared_ptr<const SampledBatch> largest,
-            std::vector<std::shared_ptr<const CooperativeShare>> shares)
+            std::vector<std::shared_ptr<const CooperativeShare>> shares,
+            std::shared_ptr<const Strategy> whole)
       : problem_(problem),
         batches_(std::move(batches)),
         edge_rows_(std::move(edge_rows)),
         steps_(steps),
         largest_(std::move(largest)),
         largest_shares_(std::move(shares)),
-        most_edge_rows_(most_edge_rows()) {
-    if (problem.train.eval_every == 0) return;
-    Problem whole = problem;
-    whole.strategy = {};
-    whole.strategy.first_layer = FirstLayer::recompute;
-    whole_ = make_strategy(whole);
-  }
+        most_edge_rows_(most_edge_rows()),
+        whole_(std::move(whole)) {}
 
   Schedule schedule(int) const override {
     Schedule schedule;
@@ -330,7 +333,16 @@ class MiniBatch final : public Strategy {
         shares.push_back(std::make_shared<const CooperativeShare>(std::move(share)));
     return std::make_unique<MiniBatch>(problem_, batches_, edge_rows_, steps,
                                        std::make_shared<const SampledBatch>(batches_->largest()),
-                                       std::move(shares));
+                                       std::move(shares), whole_);
+  }
+
+  std::int64_t most_seeds() const override { return batches_->most_batch(); }
+  std::unique_ptr<Strategy> with_largest_batches_of(std::int64_t seeds) const override {
+    if (most_seeds() == 0) return nullptr;
+    Problem other = problem_;
+    set_batch(other.strategy, seeds);
+    const auto batches = std::make_shared<const SampledBatches>(other);
+    return MiniBatch(other, batches, edge_rows_, 1, nullptr, {}, whole_).with_largest_batches();
   }
 
   const LinkBatches* links() const override { return batches_->links(); }
@@ -421,6 +433,15 @@ class MiniBatch final : public Strategy {
  private:
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
 
+  /// Null if nothing is evaluated.
+  static std::shared_ptr<const Strategy> evaluated_by(const Problem& problem) {
+    if (problem.train.eval_every == 0) return nullptr;
+    Problem whole = problem;
+    whole.strategy = {};
+    whole.strategy.first_layer = FirstLayer::recompute;
+    return make_strategy(whole);
+  }
+
   static std::shared_ptr<const EdgeRows> edge_rows_of(const Problem& problem) {
     if (!problem.edge_features) return nullptr;
     return std::make_shared<const EdgeRows>(problem.edge_features, by_relation(problem.model),
@@ -502,8 +523,8 @@ class MiniBatch final : public Strategy {
   int steps_;                                  ///< of an epoch
   std::shared_ptr<const SampledBatch> largest_;
   std::vector<std::shared_ptr<const CooperativeShare>> largest_shares_;
-  std::int64_t most_edge_rows_;      ///< a bound for any batch
-  std::unique_ptr<Strategy> whole_;  ///< evaluates
+  std::int64_t most_edge_rows_;            ///< a bound for any batch
+  std::shared_ptr<const Strategy> whole_;  ///< evaluates; null if nothing is evaluated
 };
 
 const std::initializer_list<std::pair<std::string_view, BatchSampler>> kSamplers{
@@ -571,6 +592,7 @@ void require_own_rows(const Settings& file, std::string_view key, std::string_vi
 }
 
 void require_sound_mini_batch(const Settings& file) {
+  require_sound_batch(file);
   require_own_rows(file, "strategy.learn_features",
                    "learned rows travel when the step begins; otherwise they would be old");
   require_own_rows(file, "strategy.cooperative",
@@ -584,6 +606,10 @@ void require_sound_mini_batch(const Settings& file) {
       throw ConfigError("strategy.cooperative",
                         "how the ranks of a server share a batch that is not drawn is not known: "
                         "set it to false, or strategy.sizes to \"drawn\"");
+    if (file.is("strategy.batch", "fit_drawn"))
+      throw ConfigError("strategy.batch",
+                        "\"fit_drawn\" is of batches that are drawn, but with strategy.sizes "
+                        "\"largest\" none is: use \"fit\"");
     if (file.has("strategy.cache"))
       throw ConfigError("strategy.cache",
                         "nobody knows which rows a cache has for batches that are not drawn: leave "
@@ -665,6 +691,7 @@ void require_sound_mini_batch(const Settings& file) {
 void read_mini_batch(const Settings& file, StrategyConfig& config) {
   MiniBatchSettings settings;
   settings.batch = file.integer("strategy.batch", 1000);
+  if (file.text("strategy.batch")) settings.batch = 0;  // as in a memory without limit
   settings.seeds = file.choice<SeedsFrom>(
       "strategy.seeds",
       {{"local", SeedsFrom::own}, {"server", SeedsFrom::server}, {"global", SeedsFrom::all}},
@@ -713,16 +740,20 @@ extern const StrategyInfo kMiniBatch;
 const StrategyInfo kMiniBatch{
     .name = "mini_batch",
     .make = [](const Problem& problem) -> std::unique_ptr<Strategy> {
+      const MiniBatchSettings settings = mini_batch_of(problem.strategy);
       const auto batches = std::make_shared<const SampledBatches>(problem);
       auto drawn = std::make_unique<MiniBatch>(problem, batches);
-      if (mini_batch_of(problem.strategy).sizes == BatchSizesFrom::draws) return drawn;
-      return drawn->with_largest_batches(batches->steps());
+      if (settings.sizes == BatchSizesFrom::bounds)
+        return drawn->with_largest_batches(batches->steps());
+      if (settings.batch > 0) batches->normalise();  // else a search counts batches first
+      return drawn;
     },
     .defaults = [](const Settings&) -> std::vector<SettingDefault> {
       return {{"partition.method", "metis"}};
     },
     .require_sound = require_sound_mini_batch,
     .read = read_mini_batch,
+    .set_batch = set_batch,
     .require_possible = require_possible_batches,
     .by_server = true,
     .needs_structure = "neighbours of a batch are drawn among the edges",

@@ -29,6 +29,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.hpp"
@@ -51,15 +52,27 @@ class ModelAveraging final : public Strategy {
         workers_(problem.ranks()),
         parts_(std::move(parts)),
         in_memory_(!problem.stored),
-        prepared_(parts_->parts()) {
+        prepared_(std::make_shared<Prepared>(parts_->parts())) {
     for (int part = 0; part < parts_->parts(); ++part)
       training_.push_back(parts_->training_vertices(part));
     if (config_.batch == 0) return;
     batches_.emplace(parts_, problem.model, problem.facts(), config_.batch, config_.fanouts,
                      problem.train.seed);
-    first_batch_.push_back(parts_->parts());
-    for (int part = 0; part < parts_->parts(); ++part)
-      first_batch_.push_back(first_batch_.back() + batches_->count(part));
+    number_batches();
+  }
+  /// The same with batches that are counted only, as large as ones of so many seeds can be.
+  ///
+  /// Requires  batches
+  ModelAveraging(const ModelAveraging& drawn, std::int64_t seeds)
+      : config_(drawn.config_),
+        model_(drawn.model_),
+        workers_(drawn.workers_),
+        parts_(drawn.parts_),
+        in_memory_(drawn.in_memory_),
+        prepared_(drawn.prepared_),
+        training_(drawn.training_) {
+    batches_.emplace(*drawn.batches_, seeds);
+    number_batches();
   }
 
   Schedule schedule(int rank) const override {
@@ -68,7 +81,7 @@ class ModelAveraging final : public Strategy {
     schedule.training = std::make_shared<ListedSteps>(
         models ? own_steps(rank) : steps_together(rank), batches_.has_value());
     schedule.evaluation = evaluation(rank);
-    if (batches_) schedule.ahead = StagesAhead{kBatchesAhead};
+    if (batches_) schedule.ahead = PartBatches::kAhead;
     if (!models) return schedule;
     schedule.local = LocalTraining{config_.interval, several_models_on_a_rank(), shares(rank)};
     for (const int part : own_models(rank))
@@ -85,7 +98,7 @@ class ModelAveraging final : public Strategy {
     if (which.number == kWholeGraph) return prepare_subgraph(parts_->whole(), model_);
     const auto make = [&] { return prepare_subgraph(parts_->part(which.number), model_); };
     const bool kept = in_memory_ && which.number < parts();
-    return kept ? prepared_.get(which.number, make) : make();
+    return kept ? prepared_->get(which.number, make) : make();
   }
   std::unique_ptr<RankProducts> load(Runtime& rt,
                                      std::shared_ptr<const Structure> structure) const override {
@@ -93,7 +106,24 @@ class ModelAveraging final : public Strategy {
     return load_subgraph(rt, std::move(structure), config_);
   }
 
+  std::unique_ptr<Strategy> with_largest_batches() const override {
+    return batches_ ? with_largest_batches_of(config_.batch) : nullptr;
+  }
+  std::int64_t most_seeds() const override {
+    return batches_ ? *std::max_element(training_.begin(), training_.end()) : 0;
+  }
+  std::unique_ptr<Strategy> with_largest_batches_of(std::int64_t seeds) const override {
+    return batches_ ? std::make_unique<ModelAveraging>(*this, seeds) : nullptr;
+  }
+
  private:
+  using Prepared = OncePerRank<std::shared_ptr<const Structure>>;
+
+  void number_batches() {
+    first_batch_.push_back(parts());
+    for (int part = 0; part < parts(); ++part)
+      first_batch_.push_back(first_batch_.back() + batches_->count(part));
+  }
   int parts() const { return parts_->parts(); }
   std::int64_t training(int part) const { return training_[at(part)]; }
 
@@ -156,8 +186,8 @@ class ModelAveraging final : public Strategy {
   int workers_;
   std::shared_ptr<const Subgraphs> parts_;
   bool in_memory_;  ///< parts, and so what is cut out of them; those of a folder are cut anew
-  OncePerRank<std::shared_ptr<const Structure>> prepared_;  ///< by part
-  std::vector<std::int64_t> training_;                      ///< vertices of each part
+  std::shared_ptr<Prepared> prepared_;  ///< by part
+  std::vector<std::int64_t> training_;  ///< vertices of each part
   std::optional<PartBatches> batches_;
   /// The structure number of each part's first batch, after those of the parts; and one past the
   /// last.
@@ -174,6 +204,7 @@ std::unique_ptr<Strategy> make_model_averaging(const Problem& problem) {
 }
 
 void require_sound_averaging(const Settings& file) {
+  require_sound_batch(file);
   const bool dropped = file.is("strategy.cross_edges", "drop") || !file.has("strategy.cross_edges");
   if (!dropped && file.integer("strategy.hops", 1) != 0)
     throw ConfigError("strategy.cross_edges",
@@ -202,6 +233,8 @@ void read_averaging(const Settings& file, StrategyConfig& config) {
       config.averaging);
   config.interval = file.integer("strategy.interval", config.interval);
   config.batch = file.integer("strategy.batch", 0);
+  if (file.text("strategy.batch"))  // as in a memory without limit
+    config.batch = std::numeric_limits<int>::max();
   config.fanouts = file.integers("strategy.fanouts").value_or(std::vector<int>{});
   config.hops = file.integer("strategy.hops", config.hops);
   config.cross_edges = file.choice<CrossEdges>("strategy.cross_edges",
@@ -240,6 +273,7 @@ const StrategyInfo kModelAveraging{
     .make = make_model_averaging,
     .require_sound = require_sound_averaging,
     .read = read_averaging,
+    .set_batch = [](StrategyConfig& config, std::int64_t seeds) { config.batch = seeds; },
     .require_possible = require_possible_fanouts,
     .parts_for = [](const StrategyConfig& config,
                     int ranks) { return config.parts > 0 ? config.parts : ranks; },

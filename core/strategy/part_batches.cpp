@@ -1,5 +1,6 @@
 #include "core/strategy/part_batches.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/index.hpp"
@@ -34,13 +35,27 @@ PartBatches::PartBatches(std::shared_ptr<const Subgraphs> parts, const ModelConf
           NeighbourRule::uniform},
       first_adjoint_(first_layer_needs_adjoint(model, facts)),
       seed_(seed),
-      sampled_(parts_->parts()) {}
+      sampled_(parts_->parts()),
+      counted_(std::make_shared<OncePerRank<std::unique_ptr<const Counted>>>(parts_->parts())) {}
+
+PartBatches::PartBatches(const PartBatches& drawn, std::int64_t batch)
+    : parts_(drawn.parts_),
+      model_(drawn.model_),
+      batch_(batch),
+      sampling_(drawn.sampling_),
+      first_adjoint_(drawn.first_adjoint_),
+      seed_(drawn.seed_),
+      sampled_(0),
+      counted_(drawn.counted_),
+      draws_(false) {}
 
 int PartBatches::count(int part) const {
+  if (!draws_) return parts_->training_vertices(part) > 0 ? kAhead.together() : 0;
   return static_cast<int>((parts_->training_vertices(part) + batch_ - 1) / batch_);
 }
 
 std::int64_t PartBatches::seeds(int part, int number) const {
+  if (!draws_) return std::min(batch_, parts_->training_vertices(part));
   return std::min(batch_, parts_->training_vertices(part) - number * batch_);
 }
 
@@ -113,7 +128,56 @@ std::pair<SampledBatch, VertexData> PartBatches::make(int part, int epoch, int n
   return {std::move(made), from.part->data.of(flow.vertices)};
 }
 
+std::unique_ptr<const PartBatches::Counted> PartBatches::counted(int part) const {
+  const auto held = parts_->part(part);
+  const SparseMatrix& a = held->a;
+  auto made = std::make_unique<Counted>();
+  made->vertices = a.rows();
+  made->drawn.assign(sampling_.fanouts.size(), 0);
+  for (std::int64_t v = 0; v < a.rows(); ++v) {
+    const auto row = a.csr().row(v);
+    const std::int64_t loops = std::count(row.begin(), row.end(), static_cast<Vertex>(v));
+    const std::int64_t others = std::ssize(row) - loops;
+    made->diagonal += loops > 0 ? 1 : 0;
+    for (std::size_t hop = 0; hop < made->drawn.size(); ++hop) {
+      const int fanout = sampling_.fanouts[hop];
+      made->drawn[hop] +=
+          fanout == kAllNeighbours ? others : std::min<std::int64_t>(fanout, others);
+    }
+  }
+  return made;
+}
+
+/// Every number is at its bound by itself, as in SampledBatches::bounds().
+SampledBatch PartBatches::largest(int part) const {
+  const Counted& held = *counted_->get(part, [&] { return counted(part); });
+  SampledBatch made;
+  made.rows = {seeds(part, 0)};
+  for (std::size_t hop = 0; hop < held.drawn.size(); ++hop) {
+    const std::int64_t rows = made.rows.front(), each = sampling_.fanouts[hop];
+    const std::int64_t edges =
+        each == kAllNeighbours ? held.drawn[hop] : std::min(held.drawn[hop], rows * each);
+    const std::int64_t columns = std::min(held.vertices, rows + edges);
+    const std::int64_t entries = edges + std::min(rows, held.diagonal);
+    SampledBatch::Layer layer{{Counts{rows, columns, entries}, nullptr}, std::nullopt};
+    if (hop + 1 < held.drawn.size() || first_adjoint_)
+      layer.adjoint = SparseMatrix{Counts{columns, rows, entries}, nullptr};
+    made.layers.insert(made.layers.begin(), std::move(layer));
+    made.rows.insert(made.rows.begin(), columns);
+    made.edges += edges;
+  }
+  return made;
+}
+
 std::shared_ptr<const Structure> PartBatches::prepare(int part, int epoch, int number) const {
+  if (!draws_) {
+    auto batch = std::make_shared<const SampledBatch>(largest(part));
+    const HostWork work = drawing_work(batch->edges);
+    const std::int64_t own = batch->rows.back();
+    std::vector<EdgeStructure> edges = edges_of(model_, *batch);
+    const VertexData data(batch->rows.front(), own, {own, own, own});
+    return make_structure(PartBatch{std::move(batch), data, std::move(edges)}, work);
+  }
   auto [made, data] = make(part, epoch, number);
   const HostWork work = drawing_work(made.edges);
   std::vector<EdgeStructure> edges = edges_of(model_, made);

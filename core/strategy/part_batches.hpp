@@ -17,11 +17,16 @@ namespace orrery {
 /// the part holds are drawn. All calls may come from several threads at once.
 class PartBatches {
  public:
+  /// How many batches are made ready while one trains.
+  static constexpr StagesAhead kAhead{kBatchesAhead};
   /// `fanouts`: for each layer, the first at the seeds, as in NeighbourSampler; empty: all
   /// neighbours.
   PartBatches(std::shared_ptr<const Subgraphs> parts, const ModelConfig& model,
               const DataFacts& facts, std::int64_t batch, std::vector<int> fanouts,
               std::uint64_t seed);
+  /// The same parts with batches that are counted only, each as large as one of so many seeds can be in
+  /// its part. There are as many as are in memory at a time, since more take no more memory.
+  PartBatches(const PartBatches& drawn, std::int64_t batch);
 
   /// Batches of an epoch; the last one has the remaining seeds.
   int count(int part) const;
@@ -43,7 +48,15 @@ class PartBatches {
     std::optional<Seeds> seeds;                  ///< in numbers of the part
     std::unique_ptr<const NeighbourSampler> sampler;
   };
+  /// What the counted batches of a part depend on, besides the number of seeds.
+  struct Counted {
+    std::int64_t vertices = 0,
+                 diagonal = 0;        ///< of a: rows, and rows with an entry on the diagonal
+    std::vector<std::int64_t> drawn;  ///< by hop: entries if each row of `a` draws
+  };
   std::uint64_t part_seed(int part) const;
+  std::unique_ptr<const Counted> counted(int part) const;
+  SampledBatch largest(int part) const;
   std::unique_ptr<const Sampled> sampled(int part) const;
   std::pair<SampledBatch, VertexData> make(int part, int epoch, int number) const;
   SampledBatch::Layer cut(const Sampled& from, const MessageFlow& flow, int layer) const;
@@ -55,6 +68,8 @@ class PartBatches {
   bool first_adjoint_;
   std::uint64_t seed_;
   OncePerRank<std::unique_ptr<const Sampled>> sampled_;
+  std::shared_ptr<OncePerRank<std::unique_ptr<const Counted>>> counted_;  ///< by part
+  bool draws_ = true;
 };
 
 bool is_part_batch(const Structure& structure);

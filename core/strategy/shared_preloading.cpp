@@ -331,12 +331,6 @@ std::vector<SettingDefault> defaults(const Settings& file) {
   return list;
 }
 
-void require_number_or(const Settings& file, const std::string& key, const std::string& words) {
-  const auto found = file.text(key);
-  if (found && words.find('"' + *found + '"') == std::string::npos)
-    throw ConfigError(key, fmt::format("found \"{}\", expected a number or {}", *found, words));
-}
-
 bool held_targets(const Settings& file) {
   if (file.has("strategy.sampling.targets")) return file.is("strategy.sampling.targets", "held");
   return file.is("strategy.sampling.rule", "granndis_artifact");

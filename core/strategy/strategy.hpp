@@ -115,6 +115,18 @@ class Strategy {
   /// find the most memory that a run takes. Null if sizes are fixed, or if no bound is known.
   virtual std::unique_ptr<Strategy> with_largest_batches() const { return nullptr; }
 
+  /// The seeds of a step (strategy.batch) with which an epoch is one step: more change nothing. 0 if
+  /// steps have no seeds.
+  virtual std::int64_t most_seeds() const { return 0; }
+
+  /// with_largest_batches() of the same strategy with so many seeds in a step, at least 1. What does
+  /// not depend on their number is shared. Null if steps have none.
+  ///
+  /// Errors    ConfigError: links have no negatives in batches of so few
+  virtual std::unique_ptr<Strategy> with_largest_batches_of(std::int64_t /*seeds*/) const {
+    return nullptr;
+  }
+
   /// The lowest rank whose program is identical to that of `rank`: the same operations on the same
   /// sizes, in the same order, with the same waits and the same memory. Exceptions are its number,
   /// its groups, and the stage of a product in which a rank uses its local rows instead of a buffer

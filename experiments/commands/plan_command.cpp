@@ -21,6 +21,7 @@
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/predict/fit.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/server_memory.hpp"
@@ -438,6 +439,8 @@ Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
     result["ranks"].push_back(rank_json(s));
     peaks.push_back(s.peak_device_bytes);
   }
+  const Json found = fitted_numbers(experiment);
+  result["fitted"] = found.empty() ? Json() : found;
   result["preloading"] = preloading_json(prepared, peaks);
   result["tiles"] = tiles_json(prepared, programs);
   result["batches"] = batches_json(prepared, programs);
@@ -466,11 +469,14 @@ void print_plan(const PreparedExperiment& prepared, const std::vector<Summary>& 
           ? "a plan skips nothing, because strategy.skip_below depends on values: a run moves "
             "less\n"
           : "";
+  std::string found;
+  for (const std::string& note : fitted_notes(experiment)) found += note + '\n';
   const std::string preloading = preloading_line(result["preloading"]);
-  fmt::print(
-      "{}{}{}{}", report(ranks), tiles_text(result["tiles"]), batches_text(result["batches"]),
-      wrapped(fmt::format("{}{}{}{}\n", most, verdict, preloading, preloading.empty() ? "" : "\n"),
-              room_on(stdout)));
+  fmt::print("{}{}{}{}", report(ranks), tiles_text(result["tiles"]),
+             batches_text(result["batches"]),
+             wrapped(fmt::format("{}{}{}{}{}\n", most, found, verdict, preloading,
+                                 preloading.empty() ? "" : "\n"),
+                     room_on(stdout)));
 }
 
 Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions& options) {

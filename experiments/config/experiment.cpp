@@ -626,6 +626,10 @@ void set_strategy(Experiment& e, const Json& root) {
                       "possible only between epochs: set it to 0, and use train.checkpoint_every");
   e.fits_depth = s.value("depth", Json()) == "fit";
   e.fits_batches = s.value("batches", Json()) == "fit";
+  const Json batch = s.value("batch", Json());
+  e.fits_batch = batch == "fit"         ? BatchFit::any
+                 : batch == "fit_drawn" ? BatchFit::drawn
+                                        : BatchFit::none;
 }
 
 /// The method, the number of parts, and what parts hold (hops, cross edges).

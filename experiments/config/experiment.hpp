@@ -37,6 +37,10 @@ struct SimulationConfig {
   bool sensitivity = false;             ///< also with both ends of the profile's efficiencies
 };
 
+/// Which batches must fit where strategy.batch comes from the device memory: all that can be, or those
+/// that the run draws.
+enum class BatchFit : std::uint8_t { none, any, drawn };
+
 /// One concrete experiment.
 struct Experiment {
   std::string name;
@@ -56,6 +60,7 @@ struct Experiment {
   StrategyConfig strategy;
   /// strategy.depth, .batches: from the device memory
   bool fits_depth = false, fits_batches = false;
+  BatchFit fits_batch = BatchFit::none;   ///< strategy.batch: likewise
   int servers = 1, ranks_per_server = 1;  ///< without a cluster
   std::optional<Cluster> cluster;         ///< that of cluster.file
   /// for each rank, its device in `cluster`; empty without a cluster

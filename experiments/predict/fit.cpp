@@ -12,6 +12,7 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 #include "core/strategy/train/train.hpp"
+#include "experiments/predict/fit_batch.hpp"
 
 namespace orrery {
 namespace {
@@ -89,13 +90,23 @@ std::int64_t forecast_bytes(const Problem& problem, const Placement& placement) 
 
 Experiment fit_to_memory(const Experiment& experiment, Problem& problem) {
   Experiment fitted = experiment;
-  if (!experiment.fits_depth && !experiment.fits_batches) return fitted;
+  const bool batch = experiment.fits_batch != BatchFit::none;
+  if (!experiment.fits_depth && !experiment.fits_batches && !batch) return fitted;
   if (!experiment.device_bytes)
-    throw ConfigError(experiment.fits_depth ? "strategy.depth" : "strategy.batches",
+    throw ConfigError(experiment.fits_depth ? "strategy.depth"
+                      : batch               ? "strategy.batch"
+                                            : "strategy.batches",
                       "\"fit\" needs the device memory: set cluster.device_bytes, or name a "
                       "cluster.file");
-  Fit fit(experiment, problem);
   nlohmann::ordered_json& keys = fitted.resolved["strategy"];
+  if (batch) {
+    const std::int64_t seeds = largest_batch(experiment, problem);
+    info_of(fitted.strategy).set_batch(fitted.strategy, seeds);
+    info_of(fitted.strategy).set_batch(problem.strategy, seeds);
+    keys["batch"] = seeds;
+    return fitted;
+  }
+  Fit fit(experiment, problem);
   if (experiment.fits_depth) {
     const int depth = fit.largest_depth();
     fitted.strategy.depth = depth;
@@ -106,6 +117,28 @@ Experiment fit_to_memory(const Experiment& experiment, Problem& problem) {
   }
   problem.strategy = fitted.strategy;
   return fitted;
+}
+
+nlohmann::ordered_json fitted_numbers(const Experiment& fitted) {
+  const nlohmann::ordered_json& keys = fitted.resolved["strategy"];
+  nlohmann::ordered_json found = nlohmann::ordered_json::object();
+  if (fitted.fits_depth) found["strategy.depth"] = keys["depth"];
+  if (fitted.fits_batches) found["strategy.batches"] = keys["batches"];
+  if (fitted.fits_batch != BatchFit::none) found["strategy.batch"] = keys["batch"];
+  return found;
+}
+
+std::vector<std::string> fitted_notes(const Experiment& fitted) {
+  const nlohmann::ordered_json found = fitted_numbers(fitted);
+  std::vector<std::string> notes;
+  for (const auto& [key, number] : found.items()) {
+    std::string which = "the largest number that fits";
+    if (key == "strategy.batches") which = "the smallest number that fits";
+    if (fitted.fits_batch == BatchFit::any) which += ", whatever a batch draws";
+    if (fitted.fits_batch == BatchFit::drawn) which += " what its epochs draw";
+    notes.push_back(fmt::format("{} is {}: {}", key, number.dump(), which));
+  }
+  return notes;
 }
 
 }  // namespace orrery

@@ -16,6 +16,7 @@ Experiment on_parts(const Experiment& asked, int parts) {
   experiment.strategy.parts = parts;
   experiment.strategy.workers = 0;
   experiment.fits_depth = experiment.fits_batches = false;  // with any memory
+  experiment.fits_batch = BatchFit::none;
   // A cut alone has no fragments, and what parts hold does not change what is received.
   experiment.strategy.cross_edges = CrossEdges::drop;
   return experiment;

@@ -19,6 +19,7 @@
 #include "experiments/execute/launch.hpp"
 #include "experiments/execute/trace.hpp"
 #include "experiments/predict/closed_forms.hpp"
+#include "experiments/predict/fit.hpp"
 #include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
 #include "experiments/predict/simulate.hpp"
@@ -245,6 +246,8 @@ void Runner::announce(const PreparedExperiment& prepared) {
                                              data.vertices, data.edges,
                                              data.generated ? " (generated)" : "")};
   if (!announced_.contains(lines.front())) announced_.clear();  // notes of another data set
+  for (const std::string& note : fitted_notes(prepared.experiment))
+    lines.push_back(fmt::format("  {}\n", note));
   for (const std::string& note : notes_of(prepared))
     lines.push_back(fmt::format("  note: {}\n", note));
   for (const std::string& line : lines)

@@ -65,6 +65,10 @@ class LinkBatches {
   }
   /// Whether a step takes some of the links, as seeds of batches that have all their rows.
   bool in_batches() const { return seeds_.has_value(); }
+  /// Links in the longest of the lists from which ranks take theirs.
+  ///
+  /// Requires  in_batches()
+  std::int64_t longest_list() const { return seeds_->longest_list(); }
   /// The largest number of links that a rank has in a step.
   std::int64_t most_links() const { return most_links_; }
   /// A bound for the distinct vertices at the ends of the pairs that a rank has in a step.

@@ -200,6 +200,16 @@ void require_fanouts(const std::vector<int>& fanouts, int layers) {
           fmt::format("found {}, expected -1 (all neighbours) or a number >= 1", fanout));
 }
 
+void require_number_or(const Settings& file, const std::string& key, const std::string& words) {
+  const auto found = file.text(key);
+  if (found && words.find('"' + *found + '"') == std::string::npos)
+    throw ConfigError(key, fmt::format("found \"{}\", expected a number or {}", *found, words));
+}
+
+void require_sound_batch(const Settings& file) {
+  require_number_or(file, "strategy.batch", "\"fit\" or \"fit_drawn\"");
+}
+
 std::string sampled_fanouts(const std::vector<int>& fanouts) {
   return fmt::format("fanouts {}: gradients are those of sampled neighbours",
                      fmt::join(fanouts, ", "));

@@ -73,6 +73,8 @@ struct StrategyInfo {
   void (*require_sound)(const Settings& file) = nullptr;
   /// Reads its own keys, with every default filled in.
   void (*read)(const Settings& file, StrategyConfig& config) = nullptr;
+  /// Sets strategy.batch, the seeds of a step; null if it has none.
+  void (*set_batch)(StrategyConfig& config, std::int64_t seeds) = nullptr;
   /// Settings that it cannot honour.
   ///
   /// Errors    ConfigError
@@ -199,6 +201,12 @@ void require_sound_learned_features(const Settings& file);
 ///
 /// Errors    ConfigError
 void require_fanouts(const std::vector<int>& fanouts, int layers);
+/// A key that is a number in the file, or one of the words of which `words` tells, in quotes.
+///
+/// Errors    ConfigError: another word
+void require_number_or(const Settings& file, const std::string& key, const std::string& words);
+/// The same for strategy.batch. A number that depends on the device memory is known later.
+void require_sound_batch(const Settings& file);
 /// Why gradients of sampled neighbours are not those of the loss.
 std::string sampled_fanouts(const std::vector<int>& fanouts);
 /// For strategies that use rows of earlier epochs again (strategy.staleness).

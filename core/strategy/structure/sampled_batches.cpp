@@ -154,8 +154,23 @@ void require_sound_weights(const Problem& problem, const MiniBatchSettings& sett
                       "out");
 }
 
+SaintSampling saint_sampling_of(const MiniBatchSettings& settings) {
+  const SaintRule rule = settings.sampler == BatchSampler::saint_node   ? SaintRule::node
+                         : settings.sampler == BatchSampler::saint_edge ? SaintRule::edge
+                                                                        : SaintRule::walk;
+  return {rule, settings.batch, settings.walk_length};
+}
+
+/// A number of seeds for "as many as there are".
+std::int64_t all_seeds(const Problem& problem, const MiniBatchSettings& settings) {
+  if (is_saint(settings.sampler))
+    return saint_sampling_of(settings).most_draws(problem.data->vertices());
+  return std::numeric_limits<std::int32_t>::max();
+}
+
 MiniBatchSettings checked_settings(const Problem& problem) {
   MiniBatchSettings settings = mini_batch_of(problem.strategy);
+  if (settings.batch == 0) settings.batch = all_seeds(problem, settings);
   require_countable_copies(problem, settings);
   require_sound_weights(problem, settings);
   if (problem.links) require_seeds_of_links(settings);
@@ -167,13 +182,6 @@ Partition clusters_of(const Problem& problem, const MiniBatchSettings& settings)
   if (settings.sampler != BatchSampler::cluster) return {};
   return partition_graph(*problem.data->graph, settings.clusters, {"metis", "", problem.train.seed},
                          problem.data->split);
-}
-
-SaintSampling saint_sampling_of(const MiniBatchSettings& settings) {
-  const SaintRule rule = settings.sampler == BatchSampler::saint_node   ? SaintRule::node
-                         : settings.sampler == BatchSampler::saint_edge ? SaintRule::edge
-                                                                        : SaintRule::walk;
-  return {rule, settings.batch, settings.walk_length};
 }
 
 std::string words_of_draws(const SaintSampling& sampling) {
@@ -370,7 +378,11 @@ void SampledBatches::make_saint() {
                     sampling.rule == SaintRule::edge ? "saint-edge" : "saint-node",
                     sampling.rule == SaintRule::edge ? "no training vertex has an edge"
                                                      : "no vertex aggregates a training vertex"));
-  normalisation_ = normalisation_of(*saint_, settings_.coverage, seed_);
+}
+
+const SaintNormalisation& SampledBatches::normalisation() const {
+  return normalisation_.get(0,
+                            [&] { return normalisation_of(*saint_, settings_.coverage, seed_); });
 }
 
 SampledBatches::Scratch SampledBatches::take_scratch() const {
@@ -391,6 +403,14 @@ int SampledBatches::steps() const {
   if (cluster_batches_) return (cluster_batches_->batches() + ranks_ - 1) / ranks_;
   const std::int64_t together = saint_->sampling().budget() * ranks_;
   return static_cast<int>(std::max<std::int64_t>(1, (graph_->rows + together - 1) / together));
+}
+
+std::int64_t SampledBatches::most_batch() const {
+  if (cluster_batches_) return 0;
+  if (saint_) return saint_->sampling().most_draws(graph_->rows);
+  const std::int64_t longest = links_ ? links_->longest_list() : seeds_.longest_list();
+  if (settings_.seeds == SeedsFrom::all) return longest;
+  return (longest + ranks_per_list_ - 1) / ranks_per_list_;
 }
 
 double SampledBatches::trained_on(int epoch, int step) const {
@@ -708,9 +728,10 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
     const std::vector<Vertex>& vertices) const {
   auto weights = std::make_shared<std::vector<float>>();
   const float draws = static_cast<float>(ranks_) * static_cast<float>(steps());
+  const SaintNormalisation& counted = normalisation();
   for (const Vertex v : vertices)
     if (data_->split[at(v)] == Split::train)
-      weights->push_back(1 / (normalisation_.vertices[at(v)] * draws));
+      weights->push_back(1 / (counted.vertices[at(v)] * draws));
   return weights;
 }
 
@@ -741,6 +762,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
   const std::vector<double> lengths = lengths_without(
       std::span(flow.vertices).first(at(weighting_.symmetric ? drawn.cols : drawn.rows)), excluded);
   const std::span<const EdgeIndex> positions = positions_of(flow, at(layer - 1));
+  const SaintNormalisation* const counted = saint_ ? &normalisation() : nullptr;
   const auto weight = [&](std::size_t e) { return double{entry_weights_[at(positions[e])]}; };
   const auto entry = [&](double of_row, double of_column) {
     return of_row == 0 || of_column == 0 ? 0.0F : weighting_(of_row, of_column);
@@ -761,7 +783,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
     }
     const double of_row = of_drawn == 0 ? 0 : there / of_drawn;
     const auto times = [&](std::size_t e) {
-      if (saint_) return 1 / double{normalisation_.entries[at(positions[first + e])]};
+      if (counted != nullptr) return 1 / double{counted->entries[at(positions[first + e])]};
       return counts_weights() ? weight(first + e) * of_row : of_row;
     };
     if (weighting_.loops) {

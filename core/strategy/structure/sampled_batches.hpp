@@ -71,7 +71,7 @@ enum class BatchSizesFrom : std::uint8_t { draws, bounds };
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
   /// Seeds of a step: on each rank, or of all together (SeedsFrom); for GraphSAINT the draws of a
-  /// subgraph.
+  /// subgraph. 0: as many as there are.
   std::int64_t batch = 1000;
   SeedsFrom seeds = SeedsFrom::own;
   BatchSampler sampler = BatchSampler::neighbour;
@@ -180,8 +180,17 @@ class SampledBatches {
   ///           what goes with vertices alone
   explicit SampledBatches(const Problem& problem);
 
+  /// Draws beforehand what GraphSAINT's batches are normalised by, or else the first batch does. Those that
+  /// are only counted need none of it.
+  void normalise() const {
+    if (saint_) normalisation();
+  }
+
   /// Steps of an epoch, the same on all ranks.
   int steps() const;
+  /// The seeds of a step (MiniBatchSettings::batch) with which an epoch is one step: more change
+  /// nothing. 0 if batches have none (cluster).
+  std::int64_t most_batch() const;
   /// Bytes of a row of the features as they are stored and pulled.
   std::int64_t row_bytes() const { return row_bytes_; }
   /// The number of vertices on which a step trains, over all ranks. For GraphSAINT the expected sum
@@ -285,6 +294,8 @@ class SampledBatches {
         place;  ///< place of each vertex of the graph among them, else −1; empty: none
   };
   void make_saint();
+  /// Requires  saint_
+  const SaintNormalisation& normalisation() const;
   Scratch take_scratch() const;
   bool has_subgraphs() const { return cluster_batches_ || saint_; }
   /// Whether a drawn edge counts by its weight.
@@ -338,8 +349,8 @@ class SampledBatches {
   Partition clusters_;  ///< of the sampler cluster
   std::optional<ClusterBatches> cluster_batches_;
   std::optional<SaintSampler> saint_;
-  SaintNormalisation normalisation_;  ///< of saint_
-  int ranks_per_list_;                ///< number of ranks that take their seeds from one list
+  OncePerRank<SaintNormalisation> normalisation_{1};  ///< of saint_
+  int ranks_per_list_;  ///< number of ranks that take their seeds from one list
   OncePerRank<Kept> kept_;
   RecentDraws<Asked> asked_;
   RecentDraws<std::shared_ptr<const SampledBatch>> of_servers_;

@@ -78,6 +78,24 @@ TEST_F(Schemas, DescribeAPlan) {
   EXPECT_FALSE(tiled["tiles"].is_null());
 }
 
+TEST_F(Schemas, DescribeTheBatchThatFitsWhichARunTakes) {
+  for (const std::string word : {"fit", "fit_drawn"}) {
+    const std::string options =
+        file() + " --json --set train.epochs=3 --set train.eval_every=0" +
+        R"( --set 'cluster.device_bytes="128 KiB"' --set 'strategy={"type": "mini_batch", )" +
+        R"("fanouts": [2, 2], "batch": ")" + word + "\"}'";
+    const Json plan = printed("plan " + options);
+    EXPECT_NO_THROW(validate_against(schema("plan"), plan)) << plan.dump(1);
+    EXPECT_EQ(plan["fits"], true);
+    EXPECT_GT(plan["batches"]["steps"], 1);
+
+    printed("run " + options + " --quiet --out " + in(word).string());
+
+    EXPECT_EQ(json(word + "/config.json")["strategy"]["batch"], plan["fitted"]["strategy.batch"]);
+  }
+  EXPECT_TRUE(printed("plan " + file() + " --json")["fitted"].is_null());
+}
+
 /// Rows of features that batches pull lie in the memory of hosts.
 TEST_F(Schemas, DescribeWhatAPlanHoldsOnHosts) {
   const auto plan = [&](const char* host_bytes) {
