@@ -294,9 +294,9 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
   const int kept = left->result["timeline_ranks"], ranks = left->experiment.ranks();
   return fmt::format(
       "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane{}\n",
-      kept < ranks ? fmt::format(" ({} of {} ranks: the first ones and the slowest, so that a "
+      kept < ranks ? fmt::format(" ({} of {} ranks: {} and the slowest, so that a "
                                  "browser can open it)",
-                                 kept, ranks)
+                                 kept, ranks, ranks > 64 ? "some of each kind" : "the first ones")
                    : "");
 }
 

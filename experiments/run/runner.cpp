@@ -145,7 +145,8 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
       costs.front().push_back(cost);
     }
   }
-  timelines = thinned(std::move(timelines), slowest_of(costs));
+  const auto ranks = static_cast<int>(costs.size());
+  timelines = thinned(std::move(timelines), slowest_of(costs), most_in_timelines(ranks));
   FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);

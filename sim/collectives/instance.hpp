@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/base/prefetch.hpp"
 #include "sim/collectives/expansion.hpp"
 
 namespace orrery::sim {
@@ -24,6 +25,8 @@ class Lists {
     const auto end = static_cast<std::size_t>(starts_[at(owner) + 1]);
     return {numbers_.data() + begin, end - begin};
   }
+  /// of() is asked soon.
+  void expect(int owner) const { prefetch(&starts_[at(owner)]); }
 
  private:
   std::vector<std::int32_t> starts_{0}, numbers_;
@@ -74,12 +77,15 @@ class OrderInterner {
   std::vector<std::int32_t> words_;
 };
 
-/// The messages of a collective for its replay: 30 bytes each beside their order.
+/// The messages of a collective for its replay: 28 bytes each beside their order.
 struct MessagePlan {
   /// Rank indices, and the way between them as its owner numbers it.
   struct Path {
     std::int32_t from = 0, to = 0, connection = 0;
     bool external = false;  ///< between servers
+    /// Whether the sender's, and the receiver's, time has to be divided between messages inside its
+    /// server and others: most ranks of a collective have only the former.
+    bool divides_from = true, divides_to = true;
   };
   std::shared_ptr<const MessageOrder> order;
   std::vector<Path> paths;  ///< of each message
@@ -123,6 +129,16 @@ class Instance {
     bool ended = false, held = false;
   };
   State& state(int m) { return states_[at(m)]; }
+  bool has(int m) const { return at(m) < states_.size(); }
+  /// Something happens to message m soon.
+  void expect(int m) const {
+    prefetch(&states_[at(m)]);
+    prefetch(&plan_->paths[at(m)]);
+    prefetch(&plan_->order->size_of[at(m)]);
+    plan_->order->followers.expect(m);
+    plan_->order->streamers.expect(m);
+    plan_->order->sources.expect(m);
+  }
 
  private:
   void met(int m, double time, std::vector<int>& ready) {

@@ -101,7 +101,7 @@ std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) 
   plan->members = key.members;
   plan->algorithm = made.algorithm;
   if (traffic_ != nullptr)
-    plan->messages = messages_of(key.members, made);
+    plan->messages = messages_of(key, made);
   else
     plan->expansion = std::make_shared<const PreparedExpansion>(std::move(made), key.members.size);
   if (kept_messages_ + count <= (traffic_ != nullptr ? kMostKeptInReplay : kMostKept)) {
@@ -111,7 +111,8 @@ std::shared_ptr<const CallPlan> CallBook::plan(const PlanKey& key, Parts parts) 
   return plan;
 }
 
-MessagePlan CallBook::messages_of(const Group& members, const Expansion& expansion) {
+MessagePlan CallBook::messages_of(const PlanKey& key, const Expansion& expansion) {
+  const Group& members = key.members;
   MessagePlan plan{orders_.intern(expansion), {}, {}};
   plan.paths.reserve(expansion.messages.size());
   std::vector<std::pair<std::int32_t, std::int32_t>> touch;
@@ -123,11 +124,20 @@ MessagePlan CallBook::messages_of(const Group& members, const Expansion& expansi
     plan.paths.push_back(
         {message.from, message.to,
          copied(s_, from, to) ? CallPlan::kCopied : traffic_->connection({from, to}),
-         servers_[at(a)] != servers_[at(b)]});
+         servers_[at(a)] != servers_[at(b)], true, true});
     touch.emplace_back(message.from, number);
     touch.emplace_back(message.to, number);
   }
   plan.touching = Lists(members.size, touch);
+  // A rank of two messages may have one of them inside its server and the other not.
+  if (key.kind == CollectiveKind::send_recv) return plan;
+  std::vector<bool> leaves_server(at(members.size), false);
+  for (const MessagePlan::Path& path : plan.paths)
+    if (path.external) leaves_server[at(path.from)] = leaves_server[at(path.to)] = true;
+  for (MessagePlan::Path& path : plan.paths) {
+    path.divides_from = leaves_server[at(path.from)];
+    path.divides_to = leaves_server[at(path.to)];
+  }
   return plan;
 }
 

@@ -102,7 +102,7 @@ class CallBook {
   /// The collectives of a rank on a lane and group, in order.
   const std::vector<std::uint32_t>& calls_of(int rank, Lane lane, const Group& group);
 
-  MessagePlan messages_of(const Group& members, const Expansion& expansion);
+  MessagePlan messages_of(const PlanKey& key, const Expansion& expansion);
 
   const Simulation& s_;
   const Traffic* traffic_;

@@ -108,7 +108,7 @@ std::size_t RankTrace::count_of(const RankSchedule& schedule, int lane) const {
 }
 
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace) {
-  Timeline timeline{rank, {}, trace.marks, trace.memory};
+  Timeline timeline{rank, {}, trace.marks, {}};
   for (LaneSpans& lane : lanes_of(program, trace))
     for (; !lane.over(); lane.advance()) timeline.spans.push_back(lane.span());
   std::sort(timeline.spans.begin(), timeline.spans.end(),

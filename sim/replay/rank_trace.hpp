@@ -27,7 +27,6 @@ struct RankTrace {
   };
   std::array<OfLane, kLanes> lanes;
   std::vector<Timeline::Mark> marks;
-  std::vector<Timeline::MemoryMark> memory;
   bool reads_files = false;  ///< reading files takes time; else it is not among what was done
 
   /// Whether an item of a lane is among what was done.
@@ -36,7 +35,7 @@ struct RankTrace {
   std::size_t count_of(const RankSchedule& schedule, int lane) const;
 };
 
-/// The same form as a real rank's, ordered by the spans' beginnings.
+/// The same form as a real rank's, ordered by the spans' beginnings; without its memory.
 Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace);
 
 /// Cost of each of these epochs: that of the timeline, which is not made for it.

@@ -12,6 +12,30 @@
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
+namespace {
+
+/// The ranks whose timelines come back: all if there are few, else the first, the middle and the
+/// last one of those that do alike. If these are too many as well, some of them, evenly spread.
+std::vector<int> shown_ranks(const Simulation& s) {
+  std::vector<int> ranks;
+  if (s.ranks() <= s.timeline_ranks) {
+    for (int r = 0; r < s.ranks(); ++r) ranks.push_back(r);
+    return ranks;
+  }
+  std::map<const RankSchedule*, std::vector<int>> kinds;
+  for (int r = 0; r < s.ranks(); ++r) kinds[s.programs[at(r)].schedule.get()].push_back(r);
+  for (const auto& [schedule, alike] : kinds)
+    for (const int r : std::set{alike.front(), alike[alike.size() / 2], alike.back()})
+      ranks.push_back(r);
+  std::sort(ranks.begin(), ranks.end());
+  if (std::ssize(ranks) <= s.timeline_ranks) return ranks;
+  std::vector<int> some;
+  for (int i = 0; i < s.timeline_ranks; ++i)
+    some.push_back(ranks[at(i) * ranks.size() / at(s.timeline_ranks)]);
+  return some;
+}
+
+}  // namespace
 
 Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect& network,
                    const std::function<void(const ReplayProgress&)>& progress)
@@ -66,7 +90,7 @@ void Replayer::make_room() {
       all += found->second[at(lane)];
     }
   }
-  done_ = Zeros(all * sizeof(RankTrace::Done));
+  done_ = Zeros(all * sizeof(RankTrace::Done), true);
   external_ = Zeros(all * sizeof(double));  // most are within servers
   auto* done = static_cast<RankTrace::Done*>(done_.data());
   auto* external = static_cast<double*>(external_.data());
@@ -187,7 +211,9 @@ void Replayer::require_finished() const {
 
 Timeline Replayer::timeline(int r) const {
   const Rank& rank = ranks_[at(r)];
-  return timeline_of(r, *rank.program, rank.trace);
+  Timeline timeline = timeline_of(r, *rank.program, rank.trace);
+  timeline.memory = memory_marks(rank);
+  return timeline;
 }
 
 int Replayer::epochs() const {
@@ -220,7 +246,7 @@ Replay Replayer::result() const {
     result.setup_seconds.push_back(first == marks.end() ? 0 : first->at);
   }
   std::set<int> kept{slowest_rank};
-  for (int r = 0; r < std::min(s_.ranks(), s_.timeline_ranks); ++r) kept.insert(r);
+  for (const int r : shown_ranks(s_)) kept.insert(r);
   for (const int r : kept) result.timelines.push_back(kept_epochs(timeline(r), s_.timeline_epochs));
   result.links = traffic_.use();
   result.algorithms = calls_.algorithms();

@@ -43,10 +43,14 @@ void Replayer::come(int r, int l, double time) {
 /// The rank waits for its messages of a collective that it has reached.
 void Replayer::await_messages(int r, int l, const CallPlan& plan, double time) {
   if (!many_servers_) return;
-  ExchangeTime& exchange = ranks_[at(r)].lanes[at(l)].exchange;
+  const int i = plan.members.index_of(r);
+  const auto own = plan.messages.touching.of(i);
+  if (own.empty()) return;
+  const MessagePlan::Path& first = plan.messages.paths[at(own.front())];
+  if (!(first.from == i ? first.divides_from : first.divides_to)) return;
+  ExchangeTime& exchange = ranks_[at(r)].lanes[at(l)].exchange_told();
   int inside = 0, between = 0;
-  for (const std::int32_t m : plan.messages.touching.of(plan.members.index_of(r)))
-    ++(plan.messages.paths[at(m)].external ? between : inside);
+  for (const std::int32_t m : own) ++(plan.messages.paths[at(m)].external ? between : inside);
   if (inside > 0) exchange.awaited(false, inside, time);
   if (between > 0) exchange.awaited(true, between, time);
 }
@@ -55,15 +59,23 @@ void Replayer::await_messages(int r, int l, const CallPlan& plan, double time) {
 void Replayer::count(const Live& live, const MessagePlan::Path& path, int under_way, int awaited) {
   if (!many_servers_) return;
   for (const int i : {path.from, path.to}) {
+    if (!(i == path.from ? path.divides_from : path.divides_to)) continue;
     ExchangeTime& time = ranks_[at(live.plan->members.rank_of(i))]
                              .lanes[at(static_cast<int>(live.key.lane))]
-                             .exchange;
+                             .exchange_told();
     time.under_way(path.external, under_way, network_.now());
     if (awaited != 0) time.awaited(path.external, awaited, network_.now());
   }
 }
 
 int Replayer::slot_of(const CallKey& key, int r, const Call& call, bool counted) {
+  int& recent = recent_slots_[at(key.sequence) % recent_slots_.size()];
+  if (at(recent) < live_.size() && live_[at(recent)].plan && live_[at(recent)].key == key)
+    return recent;
+  return recent = find_slot(key, r, call, counted);
+}
+
+int Replayer::find_slot(const CallKey& key, int r, const Call& call, bool counted) {
   const auto [found, is_new] = slots_.try_emplace(key, 0);
   if (!is_new) return found->second;
   if (free_slots_.empty()) {

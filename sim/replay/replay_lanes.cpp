@@ -115,7 +115,6 @@ void Replayer::settle_marks() {
   for (Rank& rank : ranks_) {
     const HostClock& clock = clock_of(rank);
     for (Timeline::Mark& mark : rank.trace.marks) mark.at = clock.time_of(mark.at);
-    for (Timeline::MemoryMark& mark : rank.trace.memory) mark.at = clock.time_of(mark.at);
   }
 }
 
@@ -124,13 +123,13 @@ void Replayer::settle_marks() {
 /// When, by its clock, the rank's host reaches a point with this much issued before it. If one host
 /// serves several ranks it goes round: a rank's submit comes after those of all ranks before it,
 /// and after its own place in the round.
-double Replayer::host_time(const Rank& rank, const Issued& until) const {
-  if (until.submits <= rank.first.submits) return rank.base;
-  const double calls = until.calls - rank.first.calls;
-  const double others = until.submits - rank.first.submits - calls;
+double Replayer::host_time(const Rank& rank, const HostStep& step, const Issued& until) const {
+  if (until.submits <= step.first.submits) return step.base;
+  const double calls = until.calls - step.first.calls;
+  const double others = until.submits - step.first.submits - calls;
   const double own = others * s_.behaviour.issue_seconds + calls * s_.library.issue_seconds;
   const int after = rank.sharers - 1 - rank.place;  // in the last round
-  return rank.base + own * rank.sharers -
+  return step.base + own * rank.sharers -
          (rank.sharers > 1 ? after : 0) * s_.behaviour.issue_seconds;
 }
 
@@ -139,17 +138,14 @@ void Replayer::proceed(int r) {
   Rank& rank = ranks_[at(r)];
   const RankSchedule& schedule = rank.schedule();
   rank.host_blocked = false;
+  rank.steps.push_back({rank.host, rank.first, rank.base});
   for (; rank.host < schedule.host.size(); ++rank.host) {
     const HostItem& item = schedule.host[rank.host];
     if (item.type == HostItem::Type::phase) {
       rank.trace.marks.push_back({schedule.phases[item.index], host_time(rank, item.issued)});
       continue;
     }
-    if (item.type == HostItem::Type::memory) {
-      rank.trace.memory.push_back(
-          {host_time(rank, item.issued), schedule.device_bytes[item.index]});
-      continue;
-    }
+    if (item.type == HostItem::Type::memory) continue;  // memory_marks()
     rank.issued = item.issued;
     if (rank.lanes[at(static_cast<int>(item.lane))].cursor < item.index) {
       rank.host_blocked = true;
@@ -159,6 +155,24 @@ void Replayer::proceed(int r) {
   if (!rank.host_blocked) rank.issued = schedule.issued;
   issue(r);
   for (int lane = 0; lane < rank.used_lanes; ++lane) wake(r, lane);
+}
+
+/// Of a rank whose timeline is kept: there are thousands, for each of thousands of ranks.
+std::vector<Timeline::MemoryMark> Replayer::memory_marks(const Rank& rank) const {
+  const RankSchedule& schedule = rank.schedule();
+  std::vector<Timeline::MemoryMark> marks;
+  for (std::size_t s = 0; s < rank.steps.size(); ++s) {
+    const HostStep& step = rank.steps[s];
+    const std::size_t end =
+        s + 1 < rank.steps.size() ? rank.steps[s + 1].from : schedule.host.size();
+    for (std::size_t i = step.from; i < end; ++i) {
+      const HostItem& item = schedule.host[i];
+      if (item.type != HostItem::Type::memory) continue;
+      marks.push_back({clock_of(rank).time_of(host_time(rank, step, item.issued)),
+                       schedule.device_bytes[item.index]});
+    }
+  }
+  return marks;
 }
 
 /// The awaited event may have passed.
@@ -279,8 +293,7 @@ void Replayer::later(LaneState& lane, int r, int l, double time) {
 void Replayer::complete(int r, int l) {
   Rank& rank = ranks_[at(r)];
   LaneState& lane = rank.lanes[at(l)];
-  lane.trace.add(lane.begin, network_.now(),
-                 std::exchange(lane.exchange, {}).external_share().value_or(0));
+  lane.trace.add(lane.begin, network_.now(), lane.take_external_share());
   lane.busy = false;
   pass(r, l);
   wake(r, l);

@@ -40,7 +40,7 @@ void Replayer::ask_owners(int r, int l) {
   if (slots.empty()) return complete(r, l);
   for (const int slot : slots) {
     const int owner = asked_[at(slot)].owner;
-    if (owner != r) lane.exchange.under_way(external(r, owner), +1, network_.now());
+    if (owner != r) lane.exchange_told().under_way(external(r, owner), +1, network_.now());
     if (asked_[at(slot)].alone)
       serve(slot);
     else
@@ -166,7 +166,7 @@ void Replayer::served_part(int slot) {
 void Replayer::answered(int slot) {
   const int r = asked_[at(slot)].rank, l = asked_[at(slot)].lane;
   if (const int owner = asked_[at(slot)].owner; owner != r)
-    ranks_[at(r)].lanes[at(l)].exchange.under_way(external(r, owner), -1, network_.now());
+    ranks_[at(r)].lanes[at(l)].exchange_told().under_way(external(r, owner), -1, network_.now());
   free_asked_.push_back(slot);
   if (--ranks_[at(r)].lanes[at(l)].open == 0) complete(r, l);
 }

@@ -58,6 +58,7 @@ class Replayer final : public NetworkListener {
   Replay run();
   void on_timer(std::uint64_t token) override;
   void on_arrival(std::uint64_t token) override;
+  void expect(std::uint64_t token, int nearness) override;
 
  private:
   /// Thousands of ranks take turns, so what an item needs stands close together.
@@ -66,11 +67,28 @@ class Replayer final : public NetworkListener {
     bool busy = false;         ///< the item at the cursor runs
     int open = 0;              ///< parts of the running task; collectives that it belongs to
     bool blocked = true;       ///< it had to wait for something
-    double not_before = 0;     ///< hand-over
-    double wake_at = -1;       ///< a timer was set for then
+    bool exchanges = false;  ///< `exchange`, in another line of the cache, has been told something
+    double not_before = 0;   ///< hand-over
+    double wake_at = -1;     ///< a timer was set for then
     double begin = 0;
     RankTrace::OfLane trace;
     ExchangeTime exchange;  ///< of the running collective or access
+    ExchangeTime& exchange_told() {
+      exchanges = true;
+      return exchange;
+    }
+    /// The share of the operation that ends that is between servers.
+    double take_external_share() {
+      if (!std::exchange(exchanges, false)) return 0;
+      return std::exchange(exchange, {}).external_share().value_or(0);
+    }
+  };
+
+  /// What the host issues without waiting in between: items from one on.
+  struct HostStep {
+    std::uint32_t from = 0;
+    Issued first;     ///< before it
+    double base = 0;  ///< its time, by the host's clock
   };
 
   struct Rank {
@@ -81,6 +99,7 @@ class Replayer final : public NetworkListener {
     Issued issued;           ///< the position that the host has reached
     Issued first;            ///< before its last step
     double base = 0;         ///< time of its last step, by its clock
+    std::vector<HostStep> steps;
     bool host_blocked = false;
     bool issuing = false;  ///< on a core of its host
     int device = 0, place = 0, sharers = 1;
@@ -146,7 +165,11 @@ class Replayer final : public NetworkListener {
   void settle_marks();
 
   // what they issue
-  double host_time(const Rank& rank, const Issued& until) const;
+  double host_time(const Rank& rank, const Issued& until) const {
+    return host_time(rank, {0, rank.first, rank.base}, until);
+  }
+  double host_time(const Rank& rank, const HostStep& step, const Issued& until) const;
+  std::vector<Timeline::MemoryMark> memory_marks(const Rank& rank) const;
   void proceed(int r);
   void wake_host(int r, int lane);
 
@@ -169,7 +192,9 @@ class Replayer final : public NetworkListener {
   // collectives
   void announce(int r, int l, double time);
   void come(int r, int l, double time);
+  /// The place of the collective; makes it for the first of its ranks.
   int slot_of(const CallKey& key, int r, const Call& call, bool counted);
+  int find_slot(const CallKey& key, int r, const Call& call, bool counted);
   void follow_up(int slot);
   void await_messages(int r, int l, const CallPlan& plan, double time);
   void count(const Live& live, const MessagePlan::Path& path, int under_way, int awaited);
@@ -206,6 +231,8 @@ class Replayer final : public NetworkListener {
   void answered(int slot);
 
   // events
+  void expect_of(const Rank& rank, int lane, int nearness) const;
+  void expect_message(const Live& live, int m, int nearness) const;
   void happen(std::uint64_t token);
   void work_done(Processor& processor);
   void tell_progress();
@@ -235,6 +262,7 @@ class Replayer final : public NetworkListener {
   Zeros done_, external_;  ///< of their traces
   std::vector<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;
+  std::array<int, 16> recent_slots_{};  ///< found last, so that most ranks need not ask slots_
   std::vector<Live> live_;
   std::vector<int> free_slots_;
   std::vector<int> ready_, finished_;

@@ -36,7 +36,9 @@ struct Simulation {
   Library library;
   CollectiveOptions collectives;
   Hosts hosts = Hosts::per_rank;
-  int timeline_ranks = 64;  ///< ranks whose spans come back, besides the slowest rank's
+  /// The most ranks whose spans come back, besides the slowest rank's: all if they are no more, else
+  /// the first, the middle and the last one of each kind.
+  int timeline_ranks = 64;
   EpochRange timeline_epochs{0, 1};
   Engine engine = Engine::fluid;
 
