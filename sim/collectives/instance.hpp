@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
 #include "sim/collectives/expansion.hpp"
 
 namespace orrery::sim {
@@ -25,8 +24,6 @@ class Lists {
     const auto end = static_cast<std::size_t>(starts_[at(owner) + 1]);
     return {numbers_.data() + begin, end - begin};
   }
-  /// of() is asked soon.
-  void expect(int owner) const { prefetch(&starts_[at(owner)]); }
 
  private:
   std::vector<std::int32_t> starts_{0}, numbers_;
@@ -129,16 +126,6 @@ class Instance {
     bool ended = false, held = false;
   };
   State& state(int m) { return states_[at(m)]; }
-  bool has(int m) const { return at(m) < states_.size(); }
-  /// Something happens to message m soon.
-  void expect(int m) const {
-    prefetch(&states_[at(m)]);
-    prefetch(&plan_->paths[at(m)]);
-    prefetch(&plan_->order->size_of[at(m)]);
-    plan_->order->followers.expect(m);
-    plan_->order->streamers.expect(m);
-    plan_->order->sources.expect(m);
-  }
 
  private:
   void met(int m, double time, std::vector<int>& ready) {

@@ -82,7 +82,6 @@ bool Agenda::turn() {
     if (!slots_[slot_].empty()) {
       now_.swap(slots_[slot_]);
       std::sort(now_.begin(), now_.end(), Later{});
-      ++begun_;
       return true;
     }
   if (beyond_.empty()) {
@@ -115,7 +114,6 @@ void Agenda::spread() {
   // One that went and came back to the same time is there twice.
   slot_ = 0;
   late_puts_ = 0;
-  ++begun_;
   if (all.empty()) {
     begin_ = slots_a_second_ = 0;
     return;

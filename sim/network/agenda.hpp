@@ -13,10 +13,9 @@ namespace orrery::sim {
 /// Numbered things with a time each, the earliest first; equal times by their order.
 ///
 /// A calendar: time is cut into slots of equal width, with a few entries each, which are sorted when
-/// their slot comes. What lies beyond the last slot waits in a heap of no order until a new calendar
+/// their slot comes. What lies beyond the last slot waits, in no order, until a new calendar
 /// is made. An entry that was moved or removed stays where it is, and counts for nothing when it
-/// comes up. So the effort for an event does not grow with their number, and what comes next can be
-/// told some time before (for_slot).
+/// comes up. So the effort for an event does not grow with their number.
 ///
 /// Source    R. Brown, Calendar queues, Communications of the ACM 31 (1988)
 /// Departs   the present slot is sorted whole, and what comes into it later goes into a small heap
@@ -34,17 +33,6 @@ class Agenda {
   void set(int number, double time, std::uint64_t order);
   /// Requires that the number is in it.
   void remove(int number);
-
-  /// How many slots have begun.
-  std::uint64_t slots_begun() const { return begun_; }
-  /// Calls visit(number) for what lies in the slot so many after the present one (and for some that
-  /// is no longer there).
-  template <class Visit>
-  void for_slot(int ahead, const Visit& visit) const {
-    const std::size_t slot = slot_ + static_cast<std::size_t>(ahead);
-    if (slot >= kSlots) return;
-    for (const Entry& entry : slots_[slot]) visit(static_cast<int>(entry.number()));
-  }
 
  private:
   static constexpr int kNumberBits = 26;
@@ -75,7 +63,6 @@ class Agenda {
   std::size_t count_ = 0;   ///< numbers in it
   std::size_t stored_ = 0;  ///< entries, also those that count for nothing
   std::size_t late_puts_ = 0;
-  std::uint64_t begun_ = 0;
   std::vector<Entry> present_;  ///< of each number
   std::vector<Entry> now_;      ///< of the present slot, the earliest last
   std::vector<Entry> late_;     ///< a heap: what came into the present slot or before it

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
 #include "sim/network/agenda.hpp"
 #include "sim/network/max_min.hpp"
 
@@ -53,7 +51,6 @@ class FluidInterconnect final : public Interconnect {
       while (next(timers_) <= now_ || next(ends_) <= now_ + kTogether) {
         while (next(timers_) <= now_) ring(listener);
         while (next(ends_) <= now_ + kTogether) end(listener);
-        foresee(listener);
       }
     }
   }
@@ -114,34 +111,6 @@ class FluidInterconnect final : public Interconnect {
     listener.on_arrival(flows_[orrery::at(flow)].token);
   }
 
-  /// A replay of thousands of ranks comes back to each of them so seldom that nothing of it is left
-  /// in the near caches. So what lies in the next slots is told step by step, as each step needs what
-  /// the one before has brought.
-  void foresee(NetworkListener& listener) {
-    if (std::exchange(timer_slots_, timers_.slots_begun()) != timers_.slots_begun()) {
-      timers_.for_slot(4, [&](int n) { prefetch(&alarms_[orrery::at(n)]); });
-      for (const int nearness : {0, 1, 2})
-        timers_.for_slot(3 - nearness, [&](int n) {
-          const Alarm& alarm = alarms_[orrery::at(n)];
-          if (alarm.route == nullptr)
-            listener.expect(alarm.token, nearness);
-          else
-            sharing_.expect(*alarm.route, nearness);
-        });
-    }
-    if (std::exchange(end_slots_, ends_.slots_begun()) != ends_.slots_begun()) {
-      ends_.for_slot(4, [&](int n) {
-        prefetch(&flows_[orrery::at(n)]);
-        sharing_.expect(n);
-      });
-      for (const int nearness : {0, 1, 2})
-        ends_.for_slot(3 - nearness, [&](int n) {
-          listener.expect(flows_[orrery::at(n)].token, nearness);
-          sharing_.expect(sharing_.route(n), nearness);
-        });
-    }
-  }
-
   /// Gives all flows their present rates.
   void share() {
     if (sharing_.settled() && brief_.empty()) return;
@@ -169,7 +138,6 @@ class FluidInterconnect final : public Interconnect {
   std::vector<Flow> flows_;
   std::vector<int> changed_, brief_;
   std::uint64_t order_ = 0;
-  std::uint64_t timer_slots_ = 0, end_slots_ = 0;  ///< that foresee() has seen
 };
 
 }  // namespace

@@ -14,12 +14,6 @@ class NetworkListener {
   virtual ~NetworkListener() = default;
   virtual void on_timer(std::uint64_t token) = 0;
   virtual void on_arrival(std::uint64_t token) = 0;
-  /// One of the two will come for this token soon, or has just been called off: what it needs may be
-  /// brought near. Told with nearness 0, then 1, then 2, where the engine can tell it.
-  virtual void expect(std::uint64_t token, int nearness) {
-    static_cast<void>(token);
-    static_cast<void>(nearness);
-  }
 };
 
 /// A simulated clock, and flows that share links max-min fairly. Times in seconds.

@@ -5,9 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
-
 namespace orrery::sim {
 
 /// The rates are max-min fair when every flow has a bottleneck: a capacity that is used up, on which
@@ -31,16 +28,6 @@ class MaxMin {
   /// Brings the rates up to date. Flows whose rates changed are appended to `changed`.
   void settle(std::vector<int>& changed);
   bool settled() const { return touched_by_change_.empty(); }
-  const std::vector<int>& route(int flow) const { return *flows_[at(flow)].route; }
-
-  /// A flow, or one on a route, will come or go soon (nearness as in NetworkListener::expect).
-  void expect(int flow) const { prefetch(&flows_[at(flow)]); }
-  void expect(const std::vector<int>& route, int nearness) const {
-    if (nearness == 0) prefetch(&route);
-    if (nearness == 1) prefetch(route.data());
-    if (nearness != 2) return;
-    for (const int c : route) prefetch(&capacities_[at(c)]);
-  }
 
  private:
   static constexpr int kNone = -1;

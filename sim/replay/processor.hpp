@@ -7,7 +7,6 @@
 #include <queue>
 #include <vector>
 
-#include "core/base/prefetch.hpp"
 #include "sim/network/interconnect.hpp"
 
 namespace orrery::sim {
@@ -30,13 +29,6 @@ class Processor {
   double rate() const;
   /// A message begins (+1) or ends (−1) here.
   void communicates(int change);
-  /// The token of the task that ends first, or kNothing.
-  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
-  std::uint64_t next() const { return tasks_.empty() ? kNothing : tasks_.top().token; }
-  /// The timer rings soon.
-  void expect() const {
-    if (!tasks_.empty()) prefetch(&tasks_.top());
-  }
   /// The timer rang. Tokens of the tasks that are done are appended to `done`.
   void on_timer(std::vector<std::uint64_t>& done);
 

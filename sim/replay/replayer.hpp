@@ -58,7 +58,6 @@ class Replayer final : public NetworkListener {
   Replay run();
   void on_timer(std::uint64_t token) override;
   void on_arrival(std::uint64_t token) override;
-  void expect(std::uint64_t token, int nearness) override;
 
  private:
   /// Thousands of ranks take turns, so what an item needs stands close together.
@@ -231,8 +230,6 @@ class Replayer final : public NetworkListener {
   void answered(int slot);
 
   // events
-  void expect_of(const Rank& rank, int lane, int nearness) const;
-  void expect_message(const Live& live, int m, int nearness) const;
   void happen(std::uint64_t token);
   void work_done(Processor& processor);
   void tell_progress();

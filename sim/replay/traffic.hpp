@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/index.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/cluster/routes.hpp"
 #include "sim/network/interconnect.hpp"
 #include "sim/replay/simulation.hpp"
@@ -39,14 +38,6 @@ class Traffic {
   double latency_seconds(int connection) const { return paths_[at(connection)].latency_seconds; }
   double bytes_per_second(int connection) const { return paths_[at(connection)].bytes_per_second; }
 
-  /// A message begins or ends soon: first its connection, then that one's capacities.
-  void expect(int connection) const {
-    prefetch(&paths_[at(connection)]);
-    prefetch(capacities_of(connection).data());
-  }
-  void expect_capacities(int connection) const {
-    for (const int c : capacities_of(connection)) prefetch(&loads_[at(c)]);
-  }
   /// A message of a counted epoch begins and ends.
   void begin(int connection, double bytes, double now);
   void end(int connection, double now);
