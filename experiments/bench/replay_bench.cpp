@@ -1,14 +1,20 @@
-// How fast simulations are replayed, from small clusters to 1,024 ranks: messages per second of
-// wall time, and memory. Each line is a new process, so its memory is its own.
+// How fast simulations are replayed, from small clusters to thousands of ranks: messages per second
+// of wall time, and memory. Each line is a new process, so its memory is its own.
 //
-//   replay_bench [RANKS...]      default: 8 64 256 (1024 takes a minute)
+//   replay_bench [RANKS...]                epochs; default: 8 64 256 (1024 takes some seconds)
+//   replay_bench collectives [RANKS...]    one collective after the other; default: 256
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
+#include "core/base/rng.hpp"
 #include "core/base/units.hpp"
 #include "experiments/config/experiment.hpp"
 #include "experiments/config/load_problem.hpp"
@@ -50,17 +56,120 @@ void run(int ranks) {
              human_bytes(memory / steps));
 }
 
+void run_epochs(const std::vector<int>& ranks) {
+  fmt::print("{:>6} {:>12} {:>12} {:>10} {:>10} {:>12} {:>10} {:>14}\n", "ranks", "operations",
+             "messages", "recorded", "replayed", "messages", "memory", "per operation");
+  for (const int r : ranks) run(r);
+}
+
+// ---- collectives --------------------------------------------------------------------------------
+
+/// The same collective of all ranks many times; of a broadcast or a reduction, with all roots in turn.
+struct Collective {
+  const char* what;
+  sim::CollectiveKind kind;
+  const char* algorithm;
+  double bytes;
+  double messages;     ///< about: as many calls are made
+  int most_ranks = 0;  ///< with more ranks one call alone has too many messages
+};
+constexpr std::array kCollectives{
+    Collective{"broadcast, ring", sim::CollectiveKind::broadcast, "ring", 64e6, 4e6, 1 << 20},
+    Collective{"broadcast, tree", sim::CollectiveKind::broadcast, "binomial tree", 64e6, 4e6,
+               1 << 20},
+    Collective{"broadcast, by servers", sim::CollectiveKind::broadcast, "hierarchical", 64e6, 4e6,
+               1 << 20},
+    Collective{"all-reduce, ring", sim::CollectiveKind::all_reduce, "ring", 64e6, 1, 512},
+    Collective{"all-reduce, tree", sim::CollectiveKind::all_reduce, "double tree", 64e6, 4e6,
+               1 << 20},
+    Collective{"all-to-all, unequal", sim::CollectiveKind::all_to_all, "pairwise", 1e6, 1, 1024},
+};
+
+/// From half to one and a half times as much as on average for each pair.
+std::vector<double> unequal(int rank, int ranks, double bytes) {
+  std::vector<double> row;
+  for (int to = 0; to < ranks; ++to) {
+    const auto bits = random_bits(1, Purpose::permutation, static_cast<std::uint32_t>(rank),
+                                  static_cast<std::uint32_t>(to));
+    row.push_back(to == rank ? 0 : bytes * (0.5 + bits[0] / 4294967296.0));
+  }
+  return row;
+}
+
+/// What one rank does: an epoch of nothing but these calls.
+sim::RankSchedule schedule_of(const Collective& collective, int rank, int ranks, int calls) {
+  sim::RankSchedule schedule;
+  schedule.phases = {{Stage::forward, 0}, {Stage::evaluate, 0}};
+  schedule.kinds = {kind_named("broadcast")};
+  schedule.host.push_back({sim::HostItem::Type::phase, Lane::compute, 0, {}});
+  const bool from_roots = collective.kind == sim::CollectiveKind::broadcast;
+  auto& lane = schedule.lanes[at(static_cast<int>(Lane::comm))];
+  for (int i = 0; i < calls; ++i) {
+    sim::Call call{collective.kind, 0, 0, from_roots ? i % ranks : -1, -1, collective.bytes,
+                   collective.bytes};
+    if (collective.kind == sim::CollectiveKind::all_to_all) {
+      call.parts = 0;
+      schedule.parts = {unequal(rank, ranks, collective.bytes)};
+    }
+    ++schedule.issued.submits;
+    ++schedule.issued.calls;
+    lane.push_back(
+        {sim::LaneItem::Type::call, Lane::comm, 0, static_cast<std::uint32_t>(i), schedule.issued});
+    schedule.calls.push_back(call);
+  }
+  schedule.host.push_back(
+      {sim::HostItem::Type::sync, Lane::comm, static_cast<std::uint32_t>(calls), schedule.issued});
+  schedule.host.push_back({sim::HostItem::Type::phase, Lane::compute, 1, schedule.issued});
+  return schedule;
+}
+
+void run(const Collective& collective, int ranks) {
+  if (ranks > collective.most_ranks) return;
+  const Experiment experiment = experiment_of(ranks);
+  const sim::DeviceProfile profile = profile_of(experiment);
+  sim::Simulation s;
+  s.cluster = *experiment.cluster;
+  s.devices = experiment.devices;
+  s.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
+                 profile.communication_slowdown};
+  s.library = library_of(experiment, profile);
+  s.collectives.algorithm = collective.algorithm;
+  s.timeline_ranks = 0;
+  const int calls = std::max(1, static_cast<int>(collective.messages / ranks));
+  std::shared_ptr<const sim::RankSchedule> schedule;
+  for (int r = 0; r < ranks; ++r) {
+    if (!schedule || collective.kind == sim::CollectiveKind::all_to_all)
+      schedule = std::make_shared<sim::RankSchedule>(schedule_of(collective, r, ranks, calls));
+    s.programs.push_back({schedule, {{Lane::comm, world_group(ranks)}}});
+  }
+  Simulator simulator;
+  const sim::Replay made = simulator.replay(s, "replaying");
+  const auto messages = static_cast<double>(made.messages);
+  fmt::print(
+      "{:>6}  {:<22} {:>12} {:>10} {:>12} {:>10}  {}\n", ranks, collective.what, made.messages,
+      human_seconds(made.wall_seconds), human_count(messages / made.wall_seconds) + "/s",
+      human_bytes(static_cast<double>(made.peak_rss_bytes)), made.algorithms.front().algorithm);
+}
+
+void run_collectives(const std::vector<int>& ranks) {
+  fmt::print("{:>6}  {:<22} {:>12} {:>10} {:>12} {:>10}  {}\n", "ranks", "collective", "messages",
+             "replayed", "messages", "memory", "algorithm");
+  for (const int r : ranks)
+    for (const Collective& collective : kCollectives) run(collective, r);
+}
+
 }  // namespace
 }  // namespace orrery
 
 int main(int argc, char** argv) {
   try {
+    const bool collectives = argc > 1 && std::string_view(argv[1]) == "collectives";
     std::vector<int> ranks;
-    for (int i = 1; i < argc; ++i) ranks.push_back(std::atoi(argv[i]));
-    if (ranks.empty()) ranks = {8, 64, 256};
-    fmt::print("{:>6} {:>12} {:>12} {:>10} {:>10} {:>12} {:>10} {:>14}\n", "ranks", "operations",
-               "messages", "recorded", "replayed", "messages", "memory", "per operation");
-    for (const int r : ranks) orrery::run(r);
+    for (int i = collectives ? 2 : 1; i < argc; ++i) ranks.push_back(std::atoi(argv[i]));
+    if (collectives)
+      orrery::run_collectives(ranks.empty() ? std::vector{256} : ranks);
+    else
+      orrery::run_epochs(ranks.empty() ? std::vector{8, 64, 256} : ranks);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "replay_bench: {}\n", error.what());

@@ -8,8 +8,9 @@
 namespace orrery::sim {
 namespace {
 
-/// Entries of a slot, about.
-constexpr double kInASlot = 12;
+/// Entries of a slot when the calendar is made. More come while they wait: most events follow their
+/// causes closely.
+constexpr double kInASlot = 0.5;
 /// Entries that count for nothing, beside as many as those that do, before they are thrown away; and
 /// entries that come late, beside four times as many, before slots have another width.
 constexpr std::size_t kMostOld = 1024, kMostLate = 256;
@@ -81,7 +82,7 @@ bool Agenda::turn() {
   while (++slot_ < kSlots)
     if (!slots_[slot_].empty()) {
       now_.swap(slots_[slot_]);
-      std::sort(now_.begin(), now_.end(), Later{});
+      if (now_.size() > 1) std::sort(now_.begin(), now_.end(), Later{});
       return true;
     }
   if (beyond_.empty()) {
@@ -111,7 +112,6 @@ void Agenda::spread() {
   all.swap(beyond_);
   stored_ = 0;
   std::erase_if(all, [&](const Entry& entry) { return !counts(entry); });
-  // One that went and came back to the same time is there twice.
   slot_ = 0;
   late_puts_ = 0;
   if (all.empty()) {

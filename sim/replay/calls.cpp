@@ -47,19 +47,20 @@ CallBook::CallBook(const Simulation& simulation, const Traffic* traffic)
     : s_(simulation),
       traffic_(traffic),
       planner_(simulation.cluster, simulation.library, simulation.collectives),
-      collectives_(at(simulation.ranks())),
       messages_(at(simulation.ranks())),
       matrices_(&less),
       devices_(simulation.devices) {
+  for (const PricedProgram& program : s_.programs)
+    most_groups_ = std::max(most_groups_, program.groups.size());
+  collectives_.resize(most_groups_ * at(simulation.ranks()), 0);
   for (const int device : devices_) servers_.push_back(simulation.cluster.server_of(device));
 }
 
 CallKeys CallBook::next(int rank, const Call& call, const GroupUse& use) {
   if (call.what != CollectiveKind::send_recv) {
-    std::vector<int>& met = collectives_[at(rank)];
-    if (met.size() <= call.group) met.resize(call.group + 1, 0);
     CallKeys keys;
-    keys.push_back({use.lane, use.group, -1, -1, met[call.group]++});
+    int& met = collectives_[at(rank) * most_groups_ + call.group];
+    keys.push_back({use.lane, use.group, -1, -1, met++});
     return keys;
   }
   const auto key = [&](int from, int to) {

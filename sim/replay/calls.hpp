@@ -107,9 +107,10 @@ class CallBook {
   const Simulation& s_;
   const Traffic* traffic_;
   CollectivePlanner planner_;
-  /// For each rank, how often it has met each group of its table, and whom for messages (keys of
-  /// sequence 0).
-  std::vector<std::vector<int>> collectives_;
+  /// How often each rank has met each group of its table [ranks][most_groups_], and whom for
+  /// messages (keys of sequence 0).
+  std::size_t most_groups_ = 0;
+  std::vector<int> collectives_;
   std::vector<std::unordered_map<CallKey, int, CallKeyHash>> messages_;
   std::map<std::tuple<int, int, int>, GroupPlaces> places_;
   std::map<std::tuple<const RankSchedule*, std::uint32_t>, std::vector<std::uint32_t>> calls_;

@@ -16,7 +16,7 @@ namespace orrery::sim {
 ///
 /// (This is own code instead of SimGrid's hosts, because there a flow cannot take a core from a
 /// kernel nor slow it down.)
-class Processor {
+class alignas(64) Processor {
  public:
   /// `cores` 0: an accelerator, whose tasks never wait for cores. `slowdown` of kernels while it
   /// communicates. `timer_token` is handed to on_timer() through the network.

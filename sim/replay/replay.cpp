@@ -48,8 +48,9 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
       many_servers_(simulation.cluster.servers() > 1),
       began_(std::chrono::steady_clock::now()) {
   // Of the servers on one machine the first has the processors of all.
+  const int machines = s_.cluster.machines();
   for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
-    if (s_.cluster.server_of(static_cast<int>(d)) < s_.cluster.machines())
+    if (s_.cluster.server_of(static_cast<int>(d)) < machines)
       processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
                                s_.behaviour.communication_slowdown,
                                token(Happening::processor, static_cast<std::int64_t>(d)));

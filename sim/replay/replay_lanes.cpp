@@ -304,9 +304,9 @@ void Replayer::pass(int r, int l) {
   Rank& rank = ranks_[at(r)];
   ++rank.lanes[at(l)].cursor;
   for (int other = 0; other < rank.used_lanes; ++other) {
-    if (other == l) continue;
-    const LaneState& waiting = rank.lanes[at(other)];
     const auto& items = rank.schedule().lanes[at(other)];
+    if (other == l || items.empty()) continue;
+    const LaneState& waiting = rank.lanes[at(other)];
     if (waiting.busy || waiting.cursor >= items.size()) continue;
     const LaneItem& item = items[waiting.cursor];
     if (item.type == LaneItem::Type::wait && static_cast<int>(item.waits_for) == l) wake(r, other);

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "sim/replay/wire.hpp"
@@ -132,6 +135,37 @@ TEST(Replay, EpochsCostWhatTheirTimelinesSay) {
     EXPECT_EQ(cost.seconds, epoch_seconds(t.marks, 0));
     EXPECT_EQ(cost.breakdown, epoch_breakdown(t, 0));
   }
+}
+
+/// The ranks are of three kinds, by r mod 3.
+TEST(Replay, TimelinesComeBackOfTheFirstTheMiddleAndTheLastOfEachKind) {
+  Simulation s = pipelined_broadcasts();
+  ScheduleInterner interner;
+  for (PricedProgram& program : s.programs) program.schedule = interner.intern(program.schedule);
+  const auto shown = [&](int most) {
+    s.timeline_ranks = most;
+    Traffic traffic(s.cluster, connected_pairs(s));
+    const auto network = make_fluid_interconnect(traffic.plan());
+    const Replay made = replay(s, traffic, *network);
+    std::vector<int> ranks;
+    int slowest = 0;
+    for (int r = 0; r < 12; ++r)
+      if (made.epochs[static_cast<std::size_t>(r)].at(0).seconds >
+          made.epochs[static_cast<std::size_t>(slowest)].at(0).seconds)
+        slowest = r;
+    for (const Timeline& t : made.timelines) ranks.push_back(t.rank);
+    EXPECT_TRUE(std::ranges::find(ranks, slowest) != ranks.end());
+    return std::pair{ranks, slowest};
+  };
+  const auto expect = [&](int most, std::set<int> ranks) {
+    const auto [got, slowest] = shown(most);
+    ranks.insert(slowest);
+    EXPECT_EQ(got, std::vector<int>(ranks.begin(), ranks.end()));
+  };
+
+  expect(12, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  expect(9, {0, 6, 9, 1, 7, 10, 2, 8, 11});
+  expect(4, {0, 2, 7, 9});
 }
 
 /// Rank 2 sends nothing and is sent nothing: it leaves when it has come, and that takes as long as a
