@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -70,17 +71,17 @@ struct Collective {
   sim::CollectiveKind kind;
   const char* algorithm;
   double bytes;
-  double messages;     ///< about: as many calls are made
+  double arrivals;     ///< about: the calls that are made, times the ranks
   int most_ranks = 0;  ///< with more ranks one call alone has too many messages
 };
 constexpr std::array kCollectives{
-    Collective{"broadcast, ring", sim::CollectiveKind::broadcast, "ring", 64e6, 4e6, 1 << 20},
-    Collective{"broadcast, tree", sim::CollectiveKind::broadcast, "binomial tree", 64e6, 4e6,
+    Collective{"broadcast, ring", sim::CollectiveKind::broadcast, "ring", 64e6, 5e5, 1 << 20},
+    Collective{"broadcast, tree", sim::CollectiveKind::broadcast, "binomial tree", 64e6, 2e6,
                1 << 20},
-    Collective{"broadcast, by servers", sim::CollectiveKind::broadcast, "hierarchical", 64e6, 4e6,
+    Collective{"broadcast, by servers", sim::CollectiveKind::broadcast, "hierarchical", 64e6, 2e6,
                1 << 20},
     Collective{"all-reduce, ring", sim::CollectiveKind::all_reduce, "ring", 64e6, 1, 512},
-    Collective{"all-reduce, tree", sim::CollectiveKind::all_reduce, "double tree", 64e6, 4e6,
+    Collective{"all-reduce, tree", sim::CollectiveKind::all_reduce, "double tree", 64e6, 5e5,
                1 << 20},
     Collective{"all-to-all, unequal", sim::CollectiveKind::all_to_all, "pairwise", 1e6, 1, 1024},
 };
@@ -135,7 +136,7 @@ void run(const Collective& collective, int ranks) {
   s.library = library_of(experiment, profile);
   s.collectives.algorithm = collective.algorithm;
   s.timeline_ranks = 0;
-  const int calls = std::max(1, static_cast<int>(collective.messages / ranks));
+  const int calls = std::max(1, static_cast<int>(collective.arrivals / ranks));
   std::shared_ptr<const sim::RankSchedule> schedule;
   for (int r = 0; r < ranks; ++r) {
     if (!schedule || collective.kind == sim::CollectiveKind::all_to_all)
@@ -149,6 +150,7 @@ void run(const Collective& collective, int ranks) {
       "{:>6}  {:<22} {:>12} {:>10} {:>12} {:>10}  {}\n", ranks, collective.what, made.messages,
       human_seconds(made.wall_seconds), human_count(messages / made.wall_seconds) + "/s",
       human_bytes(static_cast<double>(made.peak_rss_bytes)), made.algorithms.front().algorithm);
+  std::fflush(stdout);  // the next one may take long
 }
 
 void run_collectives(const std::vector<int>& ranks) {

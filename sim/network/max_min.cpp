@@ -64,19 +64,32 @@ int MaxMin::add(const std::vector<int>& route) {
     flow.rate = capacity.bytes_per_second;
     flow.bottleneck = c;
   }
-  if (alone) return number;
+  if (alone) {
+    for (const int c : route) capacities_[at(c)].used = flow.rate;
+    if (flow.bottleneck != kNone) capacities_[at(flow.bottleneck)].binds = true;
+    return number;
+  }
   flow.rate = 0;
   flow.bottleneck = kNone;
+  new_.push_back(number);
   for (const int c : route) change(c);
   return number;
 }
 
 void MaxMin::remove(int number) {
-  for (const int c : *flows_[at(number)].route) {
-    Members& members = capacities_[at(c)].members;
-    members.remove(number);
-    if (members.size() > 0) change(c);
+  const Flow& flow = flows_[at(number)];
+  for (const int c : *flow.route) {
+    Capacity& capacity = capacities_[at(c)];
+    capacity.members.remove(number);
+    if (capacity.members.size() > 0) {
+      capacity.used -= flow.rate;
+      change(c);
+    } else {
+      capacity.used = 0;
+      capacity.binds = false;
+    }
   }
+  if (flow.bottleneck == kNone) std::erase(new_, number);
   free_.push_back(number);
 }
 
@@ -85,19 +98,26 @@ void MaxMin::open(int number) {
   Flow& flow = flows_[at(number)];
   if (std::exchange(flow.open, true)) return;
   open_.push_back(number);
-  for (const int c : *flow.route)
-    if (!std::exchange(capacities_[at(c)].touched, true)) touched_.push_back(c);
+  int least = flow.route->front();  // bounds the flow whatever the others do
+  for (const int c : *flow.route) {
+    Capacity& capacity = capacities_[at(c)];
+    if (!std::exchange(capacity.touched, true)) touched_.push_back(c);
+    const double less = capacities_[at(least)].bytes_per_second - capacity.bytes_per_second;
+    if (less > 0 || (less == 0 && c < least)) least = c;
+  }
+  capacities_[at(least)].asked = true;
 }
 
 void MaxMin::settle(std::vector<int>& changed) {
   for (const int c : touched_by_change_) {
-    capacities_[at(c)].changed = false;
-    const Members& members = capacities_[at(c)].members;
-    for (int i = 0; i < members.size(); ++i) {
-      const int bottleneck = flows_[at(members[i])].bottleneck;
-      if (bottleneck == c || bottleneck == kNone) open(members[i]);
-    }
+    Capacity& capacity = capacities_[at(c)];
+    capacity.changed = false;
+    if (!std::exchange(capacity.binds, false)) continue;
+    for (int i = 0; i < capacity.members.size(); ++i)
+      if (flows_[at(capacity.members[i])].bottleneck == c) open(capacity.members[i]);
   }
+  for (const int number : new_) open(number);
+  new_.clear();
   touched_by_change_.clear();
   do fill();
   while (!hold_together());
@@ -105,11 +125,13 @@ void MaxMin::settle(std::vector<int>& changed) {
     Flow& flow = flows_[at(number)];
     flow.open = false;
     flow.bottleneck = flow.filled_at;
+    if (flow.bottleneck != kNone) capacities_[at(flow.bottleneck)].binds = true;
     if (std::abs(flow.filled - flow.rate) <= 1e-3 * kRounding * flow.rate) continue;
+    for (const int c : *flow.route) capacities_[at(c)].used += flow.filled - flow.rate;
     flow.rate = flow.filled;
     changed.push_back(number);
   }
-  for (const int c : touched_) capacities_[at(c)].touched = false;
+  for (const int c : touched_) capacities_[at(c)].touched = capacities_[at(c)].asked = false;
   open_.clear();
   touched_.clear();
 }
@@ -121,6 +143,8 @@ void MaxMin::fill() {
   shares_.clear();
   for (const int c : touched_) {
     Capacity& capacity = capacities_[at(c)];
+    capacity.asked = capacity.asked || capacity.binds || !capacity.far_from_full(capacity.used);
+    if (!capacity.asked) continue;
     capacity.left = capacity.bytes_per_second;
     capacity.growing = 0;
     for (int i = 0; i < capacity.members.size(); ++i) {
@@ -166,9 +190,23 @@ void MaxMin::fill() {
 /// Whether every flow has its bottleneck. Those by whom one has none are opened.
 bool MaxMin::hold_together() {
   const std::size_t before = open_.size();
+  bool all_asked = true;
+  for (const int c : touched_) {
+    Capacity& capacity = capacities_[at(c)];
+    if (!capacity.asked) capacity.left = capacity.used;
+  }
+  for (const int number : open_)
+    for (const int c : *flows_[at(number)].route)
+      if (!capacities_[at(c)].asked)
+        capacities_[at(c)].left += flows_[at(number)].filled - flows_[at(number)].rate;
   for (std::size_t i = 0, touched = touched_.size(); i < touched; ++i) {
     const int c = touched_[i];
-    const Capacity& capacity = capacities_[at(c)];
+    Capacity& capacity = capacities_[at(c)];
+    if (!capacity.asked) {
+      capacity.asked = !capacity.far_from_full(capacity.left);
+      all_asked = all_asked && !capacity.asked;
+      continue;
+    }
     double used = 0, fastest = 0, least_bound = 2 * kUnlimited;
     for (int m = 0; m < capacity.members.size(); ++m) {
       const Flow& flow = flows_[at(capacity.members[m])];
@@ -185,7 +223,7 @@ bool MaxMin::hold_together() {
       if (too_fast || lost) open(capacity.members[m]);
     }
   }
-  return open_.size() == before;
+  return all_asked && open_.size() == before;
 }
 
 }  // namespace orrery::sim

@@ -13,7 +13,8 @@ namespace orrery::sim {
 /// filled again by progressive filling while all others keep their rates, and a flow that has lost
 /// its bottleneck by that, or takes more than its share of somebody's bottleneck, joins them, until
 /// every flow has one. Flows far from the change are never looked at, and a flow that has its whole
-/// route to itself comes and goes without any of that.
+/// route to itself comes and goes without any of that. A capacity that is nobody's bottleneck, and
+/// that the new rates leave far from full, is not asked: hundreds of flows may pass it.
 class MaxMin {
  public:
   /// Capacities in bytes per second, > 0.
@@ -57,7 +58,13 @@ class MaxMin {
     double left = 0;  ///< for flows that grow
     int growing = 0;  ///< how many these are
     bool changed = false, touched = false;
+    bool binds = false;  ///< it may be the bottleneck of a flow
+    bool asked = false;  ///< it takes part in the filling
+    double used = 0;     ///< by the flows at their rates; `left` is where that leads, if not asked
+    bool far_from_full(double use) const { return use < bytes_per_second * (1 - kFar); }
   };
+  /// Far more than rounding, and than what many roundings come to.
+  static constexpr double kFar = 1e-6;
   void change(int capacity);
   void open(int flow);
   void fill();
@@ -68,6 +75,7 @@ class MaxMin {
   std::vector<Flow> flows_;
   std::vector<int> free_;
   std::vector<int> touched_by_change_;  ///< capacities
+  std::vector<int> new_;                ///< flows without a bottleneck
   std::vector<int> open_, touched_;     ///< while it settles
   std::vector<std::pair<double, int>> shares_;
 };
