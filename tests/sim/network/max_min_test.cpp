@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/base/rng.hpp"
@@ -131,6 +133,39 @@ TEST(MaxMin, AFlowThatLeavesGivesItsShareToThoseWhoCanUseIt) {
   sharing.settle(changed);
   EXPECT_EQ(sharing.rate(a), 6);
   EXPECT_EQ(sharing.rate(b), 4);
+}
+
+/// Two hundred flows of a link each pass one that is full with 150 of them. They come and go in no
+/// order, so that it is far from full, then just full, then not again.
+TEST(MaxMin, AWideCapacityBindsOnceItIsFull) {
+  constexpr int kFlows = 200;
+  InterconnectPlan plan;
+  plan.bytes_per_second.assign(kFlows, 1e9);
+  plan.bytes_per_second.push_back(150e9);
+  for (int i = 0; i < kFlows; ++i) plan.connections.push_back({0, 0, {i, kFlows}});
+  MaxMin sharing(plan.bytes_per_second);
+  Draws draws(3);
+  std::vector<int> number(kFlows, -1), changed;
+  int under_way = 0, most = 0;
+  for (int step = 0; step < 4000; ++step) {
+    const std::size_t i = draws.below(kFlows);
+    const bool comes = draws.below(10) < (step / 500 % 2 == 0 ? 9U : 1U);
+    if (comes && number[i] < 0) {
+      number[i] = sharing.add(plan.connections[i].capacities);
+      ++under_way;
+    } else if (!comes && number[i] >= 0) {
+      sharing.remove(std::exchange(number[i], -1));
+      --under_way;
+    }
+    if (step % 3 == 1) continue;  // several changes at once
+    sharing.settle(changed);
+    most = std::max(most, under_way);
+    for (const int flow : number)
+      if (flow >= 0) {
+        ASSERT_NEAR(sharing.rate(flow), std::min(1e9, 150e9 / under_way), 1e-2);
+      }
+  }
+  EXPECT_GT(most, 160);
 }
 
 }  // namespace
