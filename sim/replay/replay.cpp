@@ -91,7 +91,7 @@ void Replayer::make_room() {
       all += found->second[at(lane)];
     }
   }
-  done_ = Zeros(all * sizeof(RankTrace::Done), true);
+  done_ = Zeros(all * sizeof(RankTrace::Done));
   external_ = Zeros(all * sizeof(double));  // most are within servers
   auto* done = static_cast<RankTrace::Done*>(done_.data());
   auto* external = static_cast<double*>(external_.data());

@@ -17,9 +17,7 @@ struct Unmap {
 class Zeros {
  public:
   Zeros() = default;
-  /// `in_large_pages`: for what is written everywhere in the end, at many places in turn; the system
-  /// gives memory by 2 MiB where it can.
-  explicit Zeros(std::size_t bytes, bool in_large_pages = false);
+  explicit Zeros(std::size_t bytes);
   void* data() const { return memory_.get(); }
 
  private:
