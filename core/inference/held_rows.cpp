@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <numeric>
@@ -11,6 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/inference/input/rows_of_edges.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/runtime/execute/memory.hpp"
@@ -21,6 +24,8 @@ namespace {
 using Counts64 = std::vector<std::int64_t>;
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kRowsAtOnce = 1 << 12;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -41,100 +46,149 @@ class ArrayExchange {
   }
   bool alone() const { return group_.size == 1; }
 
-  /// Rows of `width` numbers, send[j] to group index j, in order; adds those that came to `y`.
-  void all_to_all(const std::vector<Vertex>& x, std::int64_t width, const Counts64& send,
-                  const Counts64& receive, std::vector<Vertex>& y) {
-    const Room from(*this, 0, x, sum(send), width);
-    const Room into(*this, 1, sum(receive), width);
-    run(AllToAllV{from.tensor, into.tensor, share(send), share(receive), group_});
-    const std::span<const Vertex> came = into.values();
-    y.insert(y.end(), came.begin(), came.end());
+  /// Rows of `width` numbers, send[j] to group index j, in order. write(room) writes them, use(came)
+  /// gets those that came.
+  template <class Write, class Use>
+  void all_to_all(std::int64_t width, const Counts64& send, const Counts64& receive,
+                  const Write& write, const Use& use) {
+    const Tensor from = room(0, sum(send), width);
+    write(values(from));
+    if (alone()) return use(std::span<const Vertex>(values(from)));
+    const Tensor into = room(1, sum(receive), width);
+    run(AllToAllV{from, into, share(send), share(receive), group_});
+    use(std::span<const Vertex>(values(into)));
   }
 
   /// One number for each rank, [size] -> [size], and whether any rank has more to send.
   std::pair<Counts64, bool> all_to_all_counts(const Counts64& counts, bool more) {
     if (alone()) return {counts, more};
-    std::vector<Vertex> numbers;
-    for (const std::int64_t count : counts)
-      numbers.insert(numbers.end(), {static_cast<Vertex>(count), more ? 1 : 0});
     const Counts64 one(counts.size(), 1);
-    std::vector<Vertex> came;
-    all_to_all(numbers, 2, one, one, came);
     Counts64 theirs;
-    for (std::size_t i = 0; i < came.size(); i += 2) {
-      theirs.push_back(came[i]);
-      more = more || came[i + 1] != 0;
-    }
+    all_to_all(
+        2, one, one,
+        [&](std::span<Vertex> numbers) {
+          for (std::size_t i = 0; i < counts.size(); ++i) {
+            numbers[2 * i] = static_cast<Vertex>(counts[i]);
+            numbers[2 * i + 1] = more ? 1 : 0;
+          }
+        },
+        [&](std::span<const Vertex> came) {
+          for (std::size_t i = 0; i < came.size(); i += 2) {
+            theirs.push_back(came[i]);
+            more = more || came[i + 1] != 0;
+          }
+        });
     return {theirs, more};
   }
 
-  /// The arrays of all ranks, one after the other; x is freed before they come.
+  /// The same from every rank to all: their arrays, one after the other.
   std::vector<Vertex> all_gather(std::vector<Vertex> x) {
     if (alone()) return x;
-    // Lengths as two halves: a rank may have more numbers than one half counts.
-    const std::int64_t mine = static_cast<std::int64_t>(x.size());
-    const auto lengths =
-        gather({static_cast<Vertex>(mine >> 31), static_cast<Vertex>(mine & 0x7FFFFFFF)},
-               Counts64(at(group_.size), 2));
-    Counts64 rows;
-    for (std::size_t i = 0; i < lengths.size(); i += 2)
-      rows.push_back((std::int64_t{lengths[i]} << 31) + lengths[i + 1]);
-    return gather(std::move(x), rows);
+    const Counts64 lengths = all_gather_lengths(std::ssize(x), false).first;
+    std::vector<Vertex> all;
+    gather(x, lengths, [&](std::span<const Vertex> came) { all.assign(came.begin(), came.end()); });
+    return all;
+  }
+  /// The pairs of all ranks, at most `most` of a rank at a time, and whether any rank has more.
+  template <class Use>
+  bool all_gather_pairs(std::span<const Vertex> pairs, std::int64_t most, bool more,
+                        const Use& use) {
+    auto [left, others] = all_gather_lengths(std::ssize(pairs) / 2, more);
+    while (std::ranges::any_of(left, [](std::int64_t length) { return length > 0; })) {
+      Counts64 now;
+      for (std::int64_t& length : left) {
+        now.push_back(2 * std::min(length, most));
+        length -= now.back() / 2;
+      }
+      const auto mine = at(std::min(std::ssize(pairs), 2 * most));
+      gather(pairs.first(mine), now, use);
+      pairs = pairs.subspan(mine);
+    }
+    return others;
+  }
+
+  /// The memory that communicators read and write.
+  std::int64_t bytes() const { return bytes_[0] + bytes_[1]; }
+  void give_back() {
+    for (const std::uint32_t id : {0U, 1U})
+      if (std::exchange(bytes_[id], 0) > 0) memory_.free(id);
   }
 
  private:
-  /// A tensor with its own memory.
-  struct Room {
-    Room(ArrayExchange& owner, std::uint32_t id, std::int64_t rows, std::int64_t width)
-        : memory(owner.memory_), tensor{id, {rows, width}, DType::i32, Space::device, 0, width} {
-      memory.allocate(id, tensor.bytes());
+  /// A tensor in memory that is kept for the next one.
+  Tensor room(std::uint32_t id, std::int64_t rows, std::int64_t width) {
+    const Tensor tensor{id, {rows, width}, DType::i32, Space::device, 0, width};
+    const std::int64_t needed = std::max(tensor.bytes(), kSmallestRoom);
+    if (needed > bytes_[id]) {
+      if (std::exchange(bytes_[id], 0) > 0) memory_.free(id);
+      memory_.allocate(id, needed);
+      bytes_[id] = needed;
     }
-    Room(ArrayExchange& owner, std::uint32_t id, const std::vector<Vertex>& x, std::int64_t rows,
-         std::int64_t width)
-        : Room(owner, id, rows, width) {
-      ORRERY_ASSERT(static_cast<std::int64_t>(x.size()) == rows * width);
-      std::copy(x.begin(), x.end(), memory.data<Vertex>(tensor));
-    }
-    ~Room() { memory.free(tensor.id); }
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
-    std::span<const Vertex> values() const {
-      return {memory.data<Vertex>(tensor), at(tensor.shape.size())};
-    }
-    RankMemory& memory;
-    Tensor tensor;
-  };
+    return tensor;
+  }
+  std::span<Vertex> values(const Tensor& tensor) const {
+    return {memory_.data<Vertex>(tensor), at(tensor.shape.size())};
+  }
   static std::int64_t sum(const Counts64& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   }
   static std::shared_ptr<const Counts64> share(const Counts64& counts) {
     return std::make_shared<const Counts64>(counts);
   }
-  std::vector<Vertex> gather(std::vector<Vertex> x, const Counts64& rows) {
-    const Room from(*this, 0, x, static_cast<std::int64_t>(x.size()), 1);
-    std::vector<Vertex>().swap(x);  // an assignment would keep its memory
-    const Room into(*this, 1, sum(rows), 1);
-    run(AllGather{from.tensor, into.tensor, share(rows), group_});
-    const std::span<const Vertex> all = into.values();
-    return {all.begin(), all.end()};
+  /// The length of every rank's array, and whether any rank has more.
+  std::pair<Counts64, bool> all_gather_lengths(std::int64_t mine, bool more) {
+    // As two halves: a rank may have more numbers than one half counts.
+    const std::array<Vertex, 3> words{static_cast<Vertex>(mine >> 31),
+                                      static_cast<Vertex>(mine & 0x7FFFFFFF), more ? 1 : 0};
+    Counts64 lengths;
+    gather(words, Counts64(at(group_.size), 3), [&](std::span<const Vertex> came) {
+      for (std::size_t i = 0; i < came.size(); i += 3) {
+        lengths.push_back((std::int64_t{came[i]} << 31) + came[i + 1]);
+        more = more || came[i + 2] != 0;
+      }
+    });
+    return {lengths, more};
+  }
+  template <class Use>
+  void gather(std::span<const Vertex> x, const Counts64& lengths, const Use& use) {
+    const Tensor from = room(0, std::ssize(x), 1), into = room(1, sum(lengths), 1);
+    std::ranges::copy(x, values(from).begin());
+    run(AllGather{from, into, share(lengths), group_});
+    use(std::span<const Vertex>(values(into)));
   }
   void run(const Op& op) {
     validate(op);
     communicator_->run(Lane::comm, op, memory_);
   }
 
+  static constexpr std::int64_t kSmallestRoom = 64;
   Communicator* communicator_;
   Group group_;
   RankMemory memory_;
+  std::array<std::int64_t, 2> bytes_{};
 };
 
-/// A number for each ordered pair of vertices, without a pattern.
+/// A number for each edge without a pattern; that of the reverse has the other sign.
 std::uint64_t number_of(Vertex u, Vertex v) {
-  std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(u)) << 32U) |
-                    static_cast<std::uint32_t>(v);
+  std::uint64_t x =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(std::min(u, v))) << 32U) |
+      static_cast<std::uint32_t>(std::max(u, v));
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;  // splitmix64
   x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31U);
+  x ^= x >> 31U;
+  return u < v ? x : 0 - x;
+}
+
+/// The sum of the numbers of all edges: 0 if each has its reverse.
+std::uint64_t sum_of_numbers(const Csr& rows, std::int64_t first_row) {
+  std::atomic<std::uint64_t> sum{0};
+  parallel_for(rows.rows, kRowsAtOnce, [&](std::int64_t begin, std::int64_t end) {
+    std::uint64_t some = 0;
+    for (std::int64_t r = begin; r < end; ++r)
+      for (const Vertex u : rows.row(r)) some += number_of(u, static_cast<Vertex>(first_row + r));
+    sum.fetch_add(some, std::memory_order_relaxed);
+  });
+  return sum;
 }
 
 /// use(source, destination) for all edges that belong to the graph.
@@ -147,43 +201,60 @@ void each_edge(const std::vector<Edge>& edges, bool mirrored, const Use& use) {
   }
 }
 
+/// The part of any vertex. It is looked up where its neighbourhood of vertices begins, because divisions
+/// take longer than all else that is done with an edge.
+class PartsOfVertices {
+ public:
+  explicit PartsOfVertices(const TileLayout& layout) {
+    while ((layout.vertices >> shift_) > kNeighbourhoods) ++shift_;
+    for (int part = 0; part < layout.row_parts; ++part) {
+      first_.push_back(static_cast<Vertex>(layout.rows(part).first));
+      end_.push_back(layout.rows(part).end());
+    }
+    for (std::int64_t v = 0; v < layout.vertices; v += std::int64_t{1} << shift_)
+      part_at_.push_back(layout.part_of_vertex(v));
+  }
+  int of(Vertex v) const {
+    int part = part_at_[at(v >> shift_)];
+    while (v >= end_[at(part)]) ++part;
+    return part;
+  }
+  Vertex first(int part) const { return first_[at(part)]; }
+
+ private:
+  static constexpr std::int64_t kNeighbourhoods = 1 << 12;
+  int shift_ = 0;
+  std::vector<int> part_at_;
+  std::vector<Vertex> first_;
+  std::vector<std::int64_t> end_;
+};
+
 /// Edges by the part of their destination: who gets what.
 class Buckets {
  public:
-  Buckets(const std::vector<Edge>& edges, bool mirrored, const TileLayout& layout)
-      : counts(at(layout.row_parts), 0) {
-    std::vector<int> parts;  // of each visit: divisions take time
-    parts.reserve(edges.size() * (mirrored ? 2 : 1));
-    each_edge(edges, mirrored, [&](Vertex, Vertex to) {
-      parts.push_back(layout.part_of_vertex(to));
-      ++counts[at(parts.back())];
-    });
-    Counts64 next(counts.size(), 0), first;
-    std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::int64_t{0});
-    for (int part = 0; part < layout.row_parts; ++part) first.push_back(layout.rows(part).first);
-    pairs.resize(2 * parts.size());
-    auto part = parts.begin();
-    each_edge(edges, mirrored, [&](Vertex from, Vertex to) {
-      const std::size_t place = 2 * at(next[at(*part)]++);
-      pairs[place] = static_cast<Vertex>(to - first[at(*part)]);
+  Buckets(const std::vector<Edge>& edges, bool mirrored, const PartsOfVertices& parts, int count)
+      : edges_(edges), mirrored_(mirrored), parts_(parts), counts_(at(count), 0) {
+    each_edge(edges_, mirrored_, [&](Vertex, Vertex to) { ++counts_[at(parts_.of(to))]; });
+  }
+  const Counts64& counts() const { return counts_; }  ///< edges, by part
+  /// pairs ← row in the part and column of each edge, by part.
+  void write(std::span<Vertex> pairs) const {
+    Counts64 next(counts_.size(), 0);
+    std::exclusive_scan(counts_.begin(), counts_.end(), next.begin(), std::int64_t{0});
+    each_edge(edges_, mirrored_, [&](Vertex from, Vertex to) {
+      const int part = parts_.of(to);
+      const std::size_t place = 2 * at(next[at(part)]++);
+      pairs[place] = to - parts_.first(part);
       pairs[place + 1] = from;
-      ++part;
     });
   }
-  Counts64 counts;            ///< edges, by part
-  std::vector<Vertex> pairs;  ///< row in the part, column
-};
 
-/// The graph is one part: adds all edges to `pairs`.
-void take_all(const std::vector<Edge>& edges, bool mirrored, std::vector<Vertex>& pairs) {
-  std::size_t place = pairs.size();
-  pairs.resize(place + edges.size() * (mirrored ? 4 : 2));
-  each_edge(edges, mirrored, [&](Vertex from, Vertex to) {
-    pairs[place++] = to;
-    pairs[place++] = from;
-  });
-  pairs.resize(place);
-}
+ private:
+  const std::vector<Edge>& edges_;
+  bool mirrored_;
+  const PartsOfVertices& parts_;
+  Counts64 counts_;
+};
 
 /// A range of a list of edges.
 class RangeOfSource final : public EdgeShare {
@@ -239,52 +310,50 @@ HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, i
   const auto hold = [&](std::int64_t bytes) { took.peak_bytes = std::max(took.peak_bytes, bytes); };
 
   // The ranks of the same columns hold all rows between them: each edge goes to one of these ranks,
-  // and from there to the others of its part.
+  // and from there to the others of its part. No rank holds more of what travels than a piece.
   ArrayExchange columns(communicator, layout.column_group(rank)),
       part(communicator, layout.row_group(rank));
-  std::vector<Vertex> pairs;
+  RowsOfEdges rows(made.rows.count, layout.vertices);
   {
+    const PartsOfVertices parts(layout);
     std::vector<Edge> piece;
+    const auto keep = [&](std::span<const Vertex> pairs) { rows.add(pairs); };
     for (bool more = true; more;) {
       const auto reading = Clock::now();
       edges.next(chunk, piece);
       took.read_seconds += seconds_since(reading);
-      if (columns.alone()) {
-        more = !piece.empty();
-        take_all(piece, mirrored, pairs);
-        hold(bytes_of(pairs) + bytes_of(piece));
+      more = !piece.empty();
+      if (columns.alone() && part.alone()) {
+        rows.add(piece, mirrored);
+        hold(rows.bytes() + bytes_of(piece));
         continue;
       }
-      const Buckets out(piece, mirrored, layout);
-      const auto [in, others] = columns.all_to_all_counts(out.counts, !piece.empty());
+      const Buckets out(piece, mirrored, parts, layout.row_parts);
+      const auto [in, others] = columns.all_to_all_counts(out.counts(), more);
       more = others;
-      const std::int64_t before = std::ssize(pairs);
-      columns.all_to_all(out.pairs, 2, out.counts, in, pairs);
-      // Outgoing pairs are held twice: in an array, and in the memory that the communicator reads.
-      const std::int64_t came = std::ssize(pairs) - before;
-      hold(bytes_of(pairs) + bytes_of(piece) + 2 * bytes_of(out.pairs) +
-           came * static_cast<std::int64_t>(sizeof(Vertex)));
+      columns.all_to_all(
+          2, out.counts(), in, [&](std::span<Vertex> pairs) { out.write(pairs); },
+          [&](std::span<const Vertex> pairs) {
+            if (part.alone())
+              rows.add(pairs);
+            else
+              more = part.all_gather_pairs(
+                  pairs, std::max<std::int64_t>(1, chunk / layout.column_parts), more, keep);
+          });
+      hold(rows.bytes() + bytes_of(piece) + columns.bytes() + part.bytes());
     }
+    columns.give_back();
+    part.give_back();
   }
-  if (!part.alone()) {
-    const std::int64_t mine = bytes_of(pairs);
-    pairs = part.all_gather(std::move(pairs));
-    hold(mine + 2 * bytes_of(pairs));
-  }
-  const std::int64_t edges_here = std::ssize(pairs) / 2;
-  hold(bytes_of(pairs) + 8 * edges_here);
-  auto csr =
-      std::make_shared<const Csr>(sorted_rows(std::move(pairs), made.rows.count, layout.vertices));
-  hold(8 * edges_here + bytes_of(csr->columns) + bytes_of(csr->offsets));
+  auto csr = std::make_shared<const Csr>(rows.take());
+  hold(rows.peak_bytes());
 
   std::vector<Vertex> degrees;
-  std::uint64_t sum = 0;  // of all edges minus their reverses: 0 if each has its own
-  for (std::int64_t r = 0; r < csr->rows; ++r) {
-    degrees.push_back(static_cast<Vertex>(csr->degree(r)));
-    const auto v = static_cast<Vertex>(made.rows.first + r);
-    if (mirrored) continue;  // they have by the way they were made
-    for (const Vertex u : csr->row(r)) sum += number_of(u, v) - number_of(v, u);
-  }
+  // Those that were mirrored have their reverses by the way they were made.
+  std::uint64_t sum = mirrored ? 0 : sum_of_numbers(*csr, made.rows.first);
+  if (!columns.alone())
+    for (std::int64_t r = 0; r < csr->rows; ++r)
+      degrees.push_back(static_cast<Vertex>(csr->degree(r)));
   made.csr = std::move(csr);
   if (!columns.alone()) made.degrees = columns.all_gather(std::move(degrees));
   hold(bytes_of(made.csr->columns) + bytes_of(made.csr->offsets) + 2 * bytes_of(made.degrees));

@@ -74,9 +74,10 @@ struct RowsCost {
 /// self-loops dropped; `mirrored`: the reverse of every edge belongs to the graph as well.
 /// `communicator`: may be null if there is one rank.
 ///
-/// Cost      at most 24 bytes for each edge of the part (its rows keep 4), about 50 for each of
-///           `chunk` edges where they fall evenly on the parts, and 4 for each vertex of the graph;
-///           each of the M ranks of a part receives all of its edges
+/// Cost      12 bytes for each edge of the part (its rows keep 4), at most 16 where a block of rows has
+///           most of them, about 50 for each of `chunk` edges where they fall evenly on the parts,
+///           8 MiB for each thread, and 4 for each vertex of the graph; each of the M ranks of a part
+///           receives all of its edges
 /// Errors    those of `edges`; ProgramError and Aborted of the communicator
 HeldRows build_rows(EdgeShare& edges, bool mirrored, const TileLayout& layout, int rank,
                     Communicator* communicator, std::int64_t chunk = 1 << 20,

@@ -13,6 +13,7 @@
 #include "backends/comm_threads/comm_threads.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/read/load.hpp"
@@ -142,6 +143,40 @@ TEST_F(EdgeLists, AreReadOnceEachByAnyNumberOfRanks) {
             << options.files.front() << ", " << ranks << " ranks";
 }
 
+/// More records than a thread reads at once.
+TEST_F(EdgeLists, OfManyRecordsComeInTheOrderOfTheFile) {
+  const std::vector<Edge> few = edges_;
+  while (edges_.size() < 150'000) edges_.insert(edges_.end(), few.begin(), few.end());
+  const ThreadPool pool(3);
+  for (const EdgeListOptions& options : every_format()) {
+    const auto all = read(EdgeListFiles(options), 1, 140'001);
+    ASSERT_EQ(all.size(), edges_.size()) << options.files.front();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(std::pair(all[i].source, all[i].destination),
+                std::pair(edges_[i].source, edges_[i].destination))
+          << options.files.front() << ", edge " << i;
+  }
+}
+
+TEST_F(EdgeLists, AreNamedByTheFirstOfManyThatIsNoEdge) {
+  const std::vector<Edge> few = edges_;
+  while (edges_.size() < 150'000) edges_.insert(edges_.end(), few.begin(), few.end());
+  edges_[70'001].destination = edges_[140'000].source = 1000;
+  const ThreadPool pool(3);
+  for (EdgeListOptions options : every_format()) {
+    if (options.files.front().find(".txt") != std::string::npos) continue;
+    options.vertices = 1000;
+    const EdgeListFiles files(options);
+    std::vector<Edge> piece;
+    try {
+      files.share(0, 1)->next(1 << 20, piece);
+      ADD_FAILURE() << options.files.front();
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("edge 70001: expected vertices from 0 to 999"));
+    }
+  }
+}
+
 TEST_F(EdgeLists, OfSeveralFilesAreReadTogether) {
   EdgeListOptions all{{}, "auto"};
   std::vector<Edge> expected;
@@ -181,9 +216,9 @@ TEST_F(EdgeLists, BecomeTheRowsThatTheOrdinaryReaderReads) {
     }
 }
 
-/// The peak that is told is what the arrays take: at most 24 bytes for an edge of the part, beside the
+/// The peak that is told is what the arrays take: at most 16 bytes for an edge of the part, beside the
 /// pieces.
-TEST_F(EdgeLists, TakeAtMost24BytesAnEdgeOfTheirPart) {
+TEST_F(EdgeLists, TakeAtMost16BytesAnEdgeOfTheirPart) {
   constexpr std::int64_t kMany = 300000, kPiece = 1000;
   std::vector<std::uint32_t> values;
   for (std::uint32_t i = 0; i < kMany; ++i)
@@ -193,7 +228,7 @@ TEST_F(EdgeLists, TakeAtMost24BytesAnEdgeOfTheirPart) {
     RowsCost cost;
     const TileLayout layout{5003, 3, 1};
     build_rows(*files.share(rank, 3), false, layout, rank, &communicator, kPiece, &cost);
-    EXPECT_LE(cost.peak_bytes, 24 * (kMany / 3 + 100) + 50 * kPiece + 3 * 8 * 5003);
+    EXPECT_LE(cost.peak_bytes, 16 * (kMany / 3 + 100) + 50 * kPiece + 3 * 8 * 5003);
     EXPECT_GE(cost.peak_bytes, 8 * (kMany / 3 - 100));
   });
 }

@@ -5,16 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/graph/files/npy_header.hpp"
 #include "core/graph/files/text.hpp"
 #include "core/graph/plausible.hpp"
@@ -29,7 +32,9 @@ using File = EdgeListFiles::File;
 
 static_assert(std::endian::native == std::endian::little, "binary edge files have a fixed form");
 
-constexpr std::int64_t kText = 1 << 22;  // bytes read at once; the longest line
+constexpr std::int64_t kText = 1 << 22;             // bytes read at once; the longest line
+constexpr std::int64_t kRecords = 1 << 12;          // read at once: they fit into a core's cache
+constexpr std::int64_t kRecordsOfThread = 1 << 16;  // that a thread reads
 
 /// A file with reads at any place.
 class OpenedFile {
@@ -89,6 +94,11 @@ class PieceOfFile {
   virtual ~PieceOfFile() = default;
   /// Adds edges until there are `most` in all or nothing is left.
   virtual void next(std::int64_t most, std::vector<Edge>& into) = 0;
+  /// The largest number of a vertex so far; −1: no edge yet.
+  Vertex largest() const { return largest_; }
+
+ protected:
+  Vertex largest_ = -1;
 };
 
 /// Edges of a known number of bytes each.
@@ -102,40 +112,64 @@ class Records final : public PieceOfFile {
     const std::int64_t count =
         std::min(end_ - next_, most - static_cast<std::int64_t>(into.size()));
     if (count <= 0) return;
-    numbers_.resize(2 * at(count));
-    if (file_.in_rows) {
-      read(2 * next_, numbers_.data(), 2 * count);
-    } else {
-      read(next_, numbers_.data(), count);
-      read(file_.edges + next_, numbers_.data() + count, count);
-    }
-    const std::size_t step = file_.in_rows ? 2 : 1, to = file_.in_rows ? 1 : at(count);
-    require_vertices(at(count), step, to);
-    std::size_t place = into.size();
+    const std::size_t place = into.size();
     into.resize(place + at(count));
-    for (std::size_t i = 0; i < at(count); ++i)
-      into[place++] = {static_cast<Vertex>(numbers_[i * step]),
-                       static_cast<Vertex>(numbers_[i * step + to])};
+    std::atomic<std::uint64_t> most_of_all{0};
+    parallel_for(count, kRecordsOfThread, [&](std::int64_t begin, std::int64_t end) {
+      Numbers numbers(at(2 * kRecords));
+      Unsigned largest = 0;
+      for (std::int64_t first = begin; first < end; first += kRecords) {
+        const std::int64_t some = std::min(kRecords, end - first);
+        read_records(next_ + first, some, numbers);
+        for (const Number number : std::span(numbers).first(2 * at(some)))
+          largest = std::max(largest, static_cast<Unsigned>(number));
+        const auto [step, to] = places(some);
+        for (std::size_t i = 0; i < at(some); ++i)
+          into[place + at(first) + i] = {static_cast<Vertex>(numbers[i * step]),
+                                         static_cast<Vertex>(numbers[i * step + to])};
+      }
+      std::uint64_t known = most_of_all;
+      while (known < largest && !most_of_all.compare_exchange_weak(known, largest)) continue;
+    });
+    if (!is_vertex(static_cast<Number>(most_of_all))) tell_culprit(count);
+    largest_ = std::max(largest_, static_cast<Vertex>(most_of_all));
     next_ += count;
   }
 
  private:
-  /// Looks for the culprit only where there is one.
-  void require_vertices(std::size_t count, std::size_t step, std::size_t to) const {
-    using Unsigned = std::make_unsigned_t<Number>;  // a negative number is above all others
-    Unsigned most = 0;
-    for (const Number number : numbers_) most = std::max(most, static_cast<Unsigned>(number));
-    const auto is_vertex = [&](Number number) {
-      return static_cast<std::uint64_t>(static_cast<Unsigned>(number)) <
-             static_cast<std::uint64_t>(bound_.vertices);
-    };
-    if (is_vertex(static_cast<Number>(most))) return;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Number source = numbers_[i * step], destination = numbers_[i * step + to];
-      if (is_vertex(source) && is_vertex(destination)) continue;
-      throw DataError(opened_.path(), fmt::format("edge {}", next_ + static_cast<std::int64_t>(i)),
-                      fmt::format("{}, found {} and {}", bound_.words(), source, destination));
+  using Unsigned = std::make_unsigned_t<Number>;  // a negative number is above all others
+  using Numbers = std::vector<Number>;
+
+  bool is_vertex(Number number) const {
+    return static_cast<std::uint64_t>(static_cast<Unsigned>(number)) <
+           static_cast<std::uint64_t>(bound_.vertices);
+  }
+  /// From one source to the next, and to its destination.
+  std::pair<std::size_t, std::size_t> places(std::int64_t count) const {
+    return file_.in_rows ? std::pair<std::size_t, std::size_t>{2, 1}
+                         : std::pair<std::size_t, std::size_t>{1, at(count)};
+  }
+  void read_records(std::int64_t first, std::int64_t count, Numbers& numbers) const {
+    if (file_.in_rows) return read(2 * first, numbers.data(), 2 * count);
+    read(first, numbers.data(), count);
+    read(file_.edges + first, numbers.data() + count, count);
+  }
+  /// Some of the next records are no edges; the error names the first.
+  [[noreturn]] void tell_culprit(std::int64_t count) const {
+    Numbers numbers(at(2 * kRecords));
+    for (std::int64_t first = next_; first < next_ + count; first += kRecords) {
+      const std::int64_t some = std::min(kRecords, next_ + count - first);
+      read_records(first, some, numbers);
+      const auto [step, to] = places(some);
+      for (std::size_t i = 0; i < at(some); ++i) {
+        const Number source = numbers[i * step], destination = numbers[i * step + to];
+        if (is_vertex(source) && is_vertex(destination)) continue;
+        throw DataError(opened_.path(),
+                        fmt::format("edge {}", first + static_cast<std::int64_t>(i)),
+                        fmt::format("{}, found {} and {}", bound_.words(), source, destination));
+      }
     }
+    throw DataError(opened_.path(), fmt::format("edge {}", next_), "changed while it was read");
   }
   void read(std::int64_t first, Number* out, std::int64_t count) const {
     constexpr std::int64_t kBytes = sizeof(Number);
@@ -147,7 +181,6 @@ class Records final : public PieceOfFile {
   OpenedFile opened_;
   std::int64_t next_, end_;
   Bound bound_;
-  std::vector<Number> numbers_;
 };
 
 /// The edge in a line; empty: there is none.
@@ -182,8 +215,10 @@ class Lines final : public PieceOfFile {
       const std::optional<std::size_t> stop = line_end();
       if (!stop) return;
       try {
-        if (const auto edge = edge_of({text_.get() + from_, text_.get() + *stop}, bound_))
+        if (const auto edge = edge_of({text_.get() + from_, text_.get() + *stop}, bound_)) {
           into.push_back(*edge);
+          largest_ = std::max(largest_, std::max(edge->source, edge->destination));
+        }
       } catch (const TextProblem& problem) {
         throw DataError(opened_.path(), fmt::format("line {}", line_number()), problem.message);
       }
@@ -263,6 +298,7 @@ class PackedLines final : public PieceOfFile {
               path_, fmt::format("edge {}", read_),
               fmt::format("{}, found {} and {}", bound_.words(), e.source, e.destination));
         into.push_back(e);
+        largest_ = std::max(largest_, std::max(e.source, e.destination));
         ++read_;
       }
       rest_ = rest_.subspan(count);
@@ -291,9 +327,10 @@ class ShareOfFiles final : public EdgeFileShare {
     while (file_ < files_.size() && static_cast<std::int64_t>(into.size()) < most) {
       if (!piece_) piece_ = piece_of(files_[file_]);
       const std::size_t before = into.size();
-      if (piece_) piece_->next(most, into);
-      for (std::size_t i = before; i < into.size(); ++i)
-        largest_ = std::max({largest_, into[i].source, into[i].destination});
+      if (piece_) {
+        piece_->next(most, into);
+        largest_ = std::max(largest_, piece_->largest());
+      }
       edges_[file_] += static_cast<std::int64_t>(into.size() - before);
       if (static_cast<std::int64_t>(into.size()) < most) {
         piece_.reset();

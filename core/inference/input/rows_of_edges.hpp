@@ -2,21 +2,62 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/graph/csr.hpp"
+#include "core/graph/edge_list.hpp"
+#include "core/inference/input/dealt_edges.hpp"
 
 namespace orrery {
 
-/// The rows of these edges: columns ascending, each once.
+/// Edges that come in pieces, until their rows are wanted.
 ///
-/// Edges are dealt to blocks of rows that fit into a core's cache, and there are sorted digit by digit, so
-/// that no edge is moved through main memory more than twice.
-///
-/// Shapes    pairs [edges, 2]: row, column
-/// Requires  0 <= row < rows, 0 <= column < columns
-/// Cost      12 bytes for each edge beside `pairs`, which are gone when the second half of these is taken;
-///           O(edges) but for the digits of a row and a column in a block, which are few
-Csr sorted_rows(std::vector<Vertex>&& pairs, std::int64_t rows, std::int64_t columns);
+/// Each edge is dealt once to a block of rows that fits into a core's cache. There it is sorted digit
+/// by digit, so an edge goes through main memory three times at most. Pieces and blocks are divided
+/// among the threads of the caller's pool; the rows depend neither on these nor on the pieces.
+class RowsOfEdges {
+ public:
+  /// Shapes    the rows: [rows, columns]
+  RowsOfEdges(std::int64_t rows, std::int64_t columns);
+  ~RowsOfEdges();
+  RowsOfEdges(const RowsOfEdges&) = delete;
+  RowsOfEdges& operator=(const RowsOfEdges&) = delete;
+
+  /// Adds pairs.
+  ///
+  /// Shapes    pairs [edges, 2]: row, column
+  /// Requires  0 <= row < rows, 0 <= column < columns
+  void add(std::span<const Vertex> pairs);
+  /// Adds edges to the rows of their destinations, but for self-loops; `mirrored`: their reverses as
+  /// well.
+  void add(std::span<const Edge> edges, bool mirrored);
+
+  /// The rows of all edges: columns ascending, each once. Afterwards there are no edges here.
+  ///
+  /// Cost      of all together: 12 bytes for each edge, 4 more if most are in one block, and at most
+  ///           8 MiB for each thread
+  Csr take();
+  /// What the edges take now, and the most that they and the rows took together.
+  std::int64_t bytes() const;
+  std::int64_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  class Sorter;
+  template <class Deal>
+  void deal(std::int64_t count, const Deal& deal_range);
+  std::int64_t first_row(std::int64_t block) const { return block << shift_; }
+  void hold(std::int64_t more);
+
+  std::int64_t rows_, columns_, blocks_ = 0;
+  int shift_ = 0;  ///< a block has 2^shift rows
+  int column_bits_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<DealtEdges>> dealt_;  ///< one for each thread that dealt
+  std::vector<DealtEdges*> idle_;
+  std::int64_t peak_bytes_ = 0;
+};
 
 }  // namespace orrery
