@@ -8,7 +8,8 @@
 // Reads the same data set and draws the same neighbours again. The bound is the sum of each part
 // alone, on all cores: rows gathered into registers by the same indices (bench_bounds.hpp), the
 // products by the CPU kernels (oneDNN where it is built in), and files read past the page cache and
-// written, at the rate of 1 GiB.
+// written, at the rate of 1 GiB. What the system takes to bring the pages of new memory is told
+// beside it, because a virtual machine whose host takes free memory back is slow at it.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -71,6 +72,19 @@ double gemm_seconds(std::int64_t rows, std::int64_t in, std::int64_t out) {
   return (now() - begin) * static_cast<double>(rows) / static_cast<double>(some);
 }
 
+/// Seconds until the system has brought the pages of this many bytes, which all threads ask for.
+double page_seconds(std::int64_t bytes) {
+  RankMemory memory;
+  const double begin = now();
+  memory.allocate(1, bytes);
+  char* const first = static_cast<char*>(
+      memory.bytes_at(Tensor{.id = 1, .shape = {1, 1}, .dtype = DType::f32, .ld = 1}));
+  parallel_for(bytes, 1 << 21, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; i += 4096) first[i] = 1;
+  });
+  return now() - begin;
+}
+
 /// Bytes per second of a file read from its storage, by one thread.
 double read_rate(const fs::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -124,6 +138,11 @@ void run(const fs::path& folder) {
   const std::int64_t n = problem.data->vertices(), classes = result["columns_out"],
                      features = problem.data->features->width();
   const auto widths = widths_of(problem.model, features, classes);
+
+  // Before anything else takes memory and gives it back, as the inference itself begins.
+  const std::int64_t activations = 2 * 4 * n * *std::max_element(widths.begin(), widths.end());
+  fmt::print("pages of two activations ({:.2f} GB): {:.2f} s, in no bound\n",
+             static_cast<double>(activations) / 1e9, page_seconds(activations));
 
   double gather = 0, gemm = 0;
   std::vector<float> x;

@@ -192,6 +192,8 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kRooms{
       "core/strategy/structure",
       "core/strategy",
       "core/strategy/train",
+      "core/inference/input",
+      "core/inference",
       "backends/reference",
       "backends/cpu",
       "backends/comm_threads",
