@@ -68,8 +68,8 @@ class CudaDevice final : public RankDevice, public Storage {
   OrreryDevice* handle() const { return device_.get(); }
   void put_pattern(std::uint32_t id, Handle<OrreryPattern> pattern);
   struct HeldPattern {
-    const OrreryPattern* pattern = nullptr;  ///< null if there is none with this id
-    std::uint64_t number = 0;                ///< that no other one of this device ever has
+    OrreryPattern* pattern = nullptr;  ///< null if there is none with this id
+    std::uint64_t number = 0;          ///< that no other one of this device ever has
   };
   HeldPattern pattern(std::uint32_t id) const;
 

@@ -61,6 +61,19 @@ class StreamKernels::Call {
           matrix(op.y), 0);
   }
 
+  void operator()(const Relabel& op) {
+    require(api().relabel(stream_, device_.pattern(op.a.id).pattern, integers(op.vertices),
+                          op.vertices.rows(), integers(op.table), op.table.rows()),
+            "relabel");
+  }
+  void operator()(const TransposeSparse& op) {
+    OrreryPattern* opened = nullptr;
+    require(api().pattern_transpose(stream_, device_.pattern(op.a.id).pattern, floats(op.values),
+                                    floats(op.t_values), &opened),
+            "pattern_transpose");
+    device_.put_pattern(op.t.id, {opened, api().pattern_close});
+  }
+
   void operator()(const Activate& op) {
     issue("activate", api().activate, matrix(op.x), op.bias ? floats(*op.bias) : nullptr,
           matrix(op.y), activation_of(op.activation), dropout_of(op.dropout));
@@ -248,8 +261,9 @@ class StreamKernels::Call {
 };
 
 bool StreamKernels::can_be_kept(const Op& op) {
-  // The others move data on the host.
-  return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op);
+  // The others move data on the host, or work on patterns that are made anew for every step.
+  return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op) &&
+         !std::holds_alternative<Relabel>(op) && !std::holds_alternative<TransposeSparse>(op);
 }
 
 void StreamKernels::run(const Op& op, const RankMemory& memory) {

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 6 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 7 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,
@@ -114,6 +114,14 @@ typedef struct {
    * [rows + 1], columns [nnz] on the host; may wait. */
   int (*pattern_open)(OrreryStream*, int64_t rows, int64_t cols, int64_t nnz,
                       const int64_t* offsets, const int32_t* columns, OrreryPattern** out);
+  /* Columns that are vertices[i] become i, for i in [0, count); all are among the distinct vertices.
+   * table [slots] is scratch, slots a power of two above count. */
+  int (*relabel)(OrreryStream*, OrreryPattern*, const int32_t* vertices, int64_t count,
+                 int32_t* table, int64_t slots);
+  /* The transpose with its values, prepared like the pattern; entries of a row in the order of the
+   * pattern's rows. Waits. */
+  int (*pattern_transpose)(OrreryStream*, const OrreryPattern*, const float* values,
+                           float* t_values, OrreryPattern** out);
   void (*pattern_close)(OrreryPattern*);
 
   /* The local operations, as core/ops/ops.hpp defines them. */

@@ -24,7 +24,9 @@ double column_reuse(const Csr& a) {
   const auto among =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, a.nnz() / kEdgesToFollow));
   const double first_use = std::log(static_cast<double>(a.cols)) - kEuler;
-  std::vector<std::int64_t> last_use(static_cast<std::size_t>(a.cols) / among + 1, -1);
+  const auto largest =
+      std::max<std::int64_t>(a.cols, *std::max_element(a.columns.begin(), a.columns.end()));
+  std::vector<std::int64_t> last_use(static_cast<std::size_t>(largest) / among + 1, -1);
   double sum = 0;
   std::int64_t followed = 0;
   for (std::int64_t e = 0; e < a.nnz(); ++e) {

@@ -12,7 +12,8 @@ namespace orrery {
 /// Rule      exp(mean over edges of ln(gap) + 0.5772) / columns, at most 1, where the gap is the
 ///           number of edges since the column's last use and counts as columns · exp(−0.5772) at
 ///           its first. Gaps of random columns are geometric with mean `columns`, and the mean of
-///           the logarithm of such a number is ln(columns) − 0.5772 (Euler's constant).
+///           the logarithm of such a number is ln(columns) − 0.5772 (Euler's constant). Columns may
+///           have any names, also larger ones than their number (before a Relabel).
 /// Cost      O(edges); in large patterns a random sample of columns is followed
 double column_reuse(const Csr& a);
 

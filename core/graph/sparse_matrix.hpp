@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <variant>
@@ -16,6 +17,9 @@ namespace orrery {
 struct Counts {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   double skew = 1;
+  /// Finds the pattern for whoever must know more of it than its size, if a device makes it while a
+  /// program runs; null: nobody knows it.
+  std::shared_ptr<const std::function<Csr()>> look{};
 };
 
 /// The parts of a sparse operand. A strategy that needs the real graph gets it from the graph,

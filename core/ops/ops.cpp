@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <bit>
+
 #include "core/base/error.hpp"
 #include "core/ops/require_shapes.hpp"
 
@@ -221,6 +223,36 @@ void ScatterAddRows::validate() const {
 double ScatterAddRows::bytes() const { return static_cast<double>(3 * x.bytes() + index.bytes()); }
 Operands ScatterAddRows::operands() const {
   return {{"x", x, Access::read}, {"index", index, Access::read}, {"y", y, Access::update}};
+}
+
+// ---- drawn edges --------------------------------------------------------------------------------
+
+std::int64_t Relabel::slots(std::int64_t vertices) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * vertices + 2)));
+}
+void Relabel::validate() const {
+  require(vertices.shape == Shape{a.shape.cols, 1} && vertices.dtype == DType::i32, *this,
+          "vertices must be [columns of a, 1] i32");
+  require(table.shape == Shape{slots(a.shape.cols), 1} && table.dtype == DType::i32, *this,
+          "table must be [slots(columns of a), 1] i32");
+  require_contiguous(*this);
+}
+double Relabel::bytes() const {
+  return static_cast<double>(table.bytes() + 3 * vertices.bytes() + 16 * a.nnz);
+}
+
+void TransposeSparse::validate() const {
+  require(t.shape == Shape{a.shape.cols, a.shape.rows} && t.nnz == a.nnz, *this,
+          "t must have the extents of the transpose of a");
+  require(t.id != a.id, *this, "t must be another pattern than a");
+  require(a.nnz < std::int64_t{1} << 31U, *this, "a must have fewer than 2^31 entries");
+  for (const Tensor& list : {values, t_values})
+    require(list.shape == Shape{a.nnz, 1} && list.dtype == DType::f32, *this,
+            "values must be [entries, 1] f32");
+  require_contiguous(*this);
+}
+double TransposeSparse::bytes() const {
+  return static_cast<double>(a.nnz * (3 * 8 + 12) + 8 * (t.shape.rows + 1));
 }
 
 // ---- element-wise -------------------------------------------------------------------------------
@@ -555,12 +587,16 @@ Operands operands_of(const Op& op) {
   return std::visit([](const auto& o) { return o.operands(); }, op);
 }
 
-std::optional<SparseOperand> sparse_of(const Op& op) {
+SparseOperands sparse_of(const Op& op) {
   return std::visit(
-      []<class T>(const T& o) -> std::optional<SparseOperand> {
-        if constexpr (requires { requires std::is_same_v<decltype(o.a), Sparse>; })
-          return SparseOperand{o.a, Communicates<T> ? Access::update : Access::read};
-        return std::nullopt;
+      []<class T>(const T& o) -> SparseOperands {
+        if constexpr (std::is_same_v<T, TransposeSparse>)
+          return {{o.a, Access::read}, {o.t, Access::write}};
+        else if constexpr (requires { requires std::is_same_v<decltype(o.a), Sparse>; })
+          return SparseOperands(
+              {o.a, Communicates<T> || std::is_same_v<T, Relabel> ? Access::update : Access::read});
+        else
+          return {};
       },
       op);
 }
@@ -623,8 +659,9 @@ std::string to_string(const Op& op) {
   const auto sign = [](Access access) {
     return access == Access::read ? '=' : access == Access::write ? '>' : '*';
   };
-  if (const auto a = sparse_of(op))
-    text += fmt::format(" a{}{}", sign(a->access), to_string(a->sparse));
+  for (const SparseOperand& a : sparse_of(op))
+    text += fmt::format(" {}{}{}", a.access == Access::write ? "t" : "a", sign(a.access),
+                        to_string(a.sparse));
   for (const Operand& o : operands_of(op))
     text += fmt::format(" {}{}{}", o.name, sign(o.access), to_string(o.tensor));
   const std::string rest = std::visit([](const auto& o) { return o.attributes(); }, op);

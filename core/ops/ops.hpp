@@ -11,6 +11,7 @@
 //   attributes()  the rest of it, for printing
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -192,6 +193,50 @@ struct ScatterAddRows {
   double flops() const { return static_cast<double>(x.shape.size()); }
   double bytes() const;
   Operands operands() const;
+  std::string attributes() const { return {}; }
+};
+
+// ---- drawn edges -------------------------------------------------------------------------------
+
+/// Every column of `a` becomes its place in a list: where it was vertices[i], it is i.
+///
+/// Requires  all columns of a are in the list
+/// Shapes    a [n, m] sparse, with any columns · vertices [m, 1] i32, distinct · table [slots(m), 1]
+///           i32, with undefined contents before and after
+/// Cost      4·slots bytes to clear the table, 12·m to fill it, 16·nnz to look up all columns
+struct Relabel {
+  Sparse a;
+  Tensor vertices, table;
+  static constexpr std::string_view kKind = "relabel";
+  /// A power of two, so large that at most half of the table is used.
+  static std::int64_t slots(std::int64_t vertices);
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const;
+  Operands operands() const {
+    return {{"vertices", vertices, Access::read}, {"table", table, Access::write}};
+  }
+  std::string attributes() const { return {}; }
+};
+
+/// t ← aᵀ with its values. Entries of a row of t come in the order of the rows of a.
+///
+/// Shapes    a [n, m] sparse · values [nnz, 1] f32 · t [m, n] sparse, declared by its Counts ·
+///           t_values [nnz, 1] f32; nnz below 2^31
+/// Cost      nnz·(3·8 + 12) bytes: entries are sorted by columns, which takes three passes for the
+///           2^24 columns of a large batch, then written; 8 bytes for each row offset
+struct TransposeSparse {
+  Sparse a;
+  Tensor values;
+  Sparse t;
+  Tensor t_values;
+  static constexpr std::string_view kKind = "transpose_sparse";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const;
+  Operands operands() const {
+    return {{"values", values, Access::read}, {"t_values", t_values, Access::write}};
+  }
   std::string attributes() const { return {}; }
 };
 
@@ -573,12 +618,12 @@ struct AllToAllV {
   std::string attributes() const;
 };
 
-using Op =
-    std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward, Gemm,
-                 GatherRows, ScatterAddRows, Activate, ActivateBackward, ColumnSum, LayerNorm,
-                 LayerNormBackward, ColumnMoments, BatchNorm, BatchNormBackward, Loss, Score, Sgd,
-                 Adam, SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce, ReduceScatter,
-                 AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
+using Op = std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward, Gemm,
+                        GatherRows, ScatterAddRows, Relabel, TransposeSparse, Activate,
+                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, ColumnMoments,
+                        BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam, SendRecv, Broadcast,
+                        BroadcastSparse, Reduce, AllReduce, ReduceScatter, AllGather, AllToAllV,
+                        Expose, Withdraw, Pull, Push>;
 
 /// All ranks of its group call it, in the same order.
 template <class T>
@@ -607,8 +652,20 @@ struct SparseOperand {
   Sparse sparse;
   Access access = Access::read;
 };
-/// The sparse operand, if the op has one.
-std::optional<SparseOperand> sparse_of(const Op& op);
+/// The sparse operands of an op: at most two, without allocation.
+class SparseOperands {
+ public:
+  SparseOperands() = default;
+  explicit SparseOperands(SparseOperand a) : items_{a}, count_(1) {}
+  SparseOperands(SparseOperand a, SparseOperand b) : items_{a, b}, count_(2) {}
+  const SparseOperand* begin() const { return items_.data(); }
+  const SparseOperand* end() const { return items_.data() + count_; }
+
+ private:
+  std::array<SparseOperand, 2> items_;
+  std::size_t count_ = 0;
+};
+SparseOperands sparse_of(const Op& op);
 /// The group of a collective, or of the store of a one-sided op; nothing for a local op.
 std::optional<Group> group_of(const Op& op);
 /// Whether all ranks of its group call it.

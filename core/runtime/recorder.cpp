@@ -56,6 +56,11 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
     s.shape = {counts.rows, counts.cols};
     s.nnz = counts.nnz;
     s.skew = static_cast<float>(counts.skew);
+    if (counts.look && options_.keep_steps) {
+      const Csr made = (*counts.look)();
+      s.skew = row_skew(made);
+      s.reuse = static_cast<float>(column_reuse(made));
+    }
   }
   ledger_.take(Space::device, s.bytes(), name);
   declarations_.push_back({s, std::string(name), true});

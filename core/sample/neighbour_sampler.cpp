@@ -350,6 +350,10 @@ class BatchSampling {
 
   void number(Csr& block, std::int64_t first, std::vector<Vertex>& vertices) {
     const auto [begin, end] = entries(first);
+    if (sampling_.keeps_vertices) {
+      for (std::size_t e = begin; e < end; ++e) numbering_.number(block.columns[e], vertices);
+      return;
+    }
     for (std::size_t e = begin; e < end; ++e)
       block.columns[e] = numbering_.number(block.columns[e], vertices);
   }

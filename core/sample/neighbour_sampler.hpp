@@ -38,6 +38,8 @@ struct NeighbourSampling {
   /// Of a graph with relations: the fanouts of each, instead of `fanouts` for all relations into a
   /// vertex together; 0: none of its edges are taken. Empty: all together.
   std::vector<std::vector<int>> by_relation{};
+  /// Columns of blocks stay vertices: whoever needs their numbers finds them in the list.
+  bool keeps_vertices = false;
 };
 
 /// The vertices and edges with which a batch computes. Level l (0 = the model's input, L = the

@@ -25,6 +25,10 @@
 // (edge_rows.hpp), and are pulled with the batch. Evaluation takes those of a rank's own rows from the
 // data.
 //
+// With `relabel` on the device, a batch comes there with vertices at the ends of its edges. The host finds
+// the distinct ones, because it draws for them and fetches their rows; the device gives them their numbers
+// and makes the transposed blocks (DistDGLv2, 4.2.2, whose CPUs find the vertices of each hop as well).
+//
 // Received per step: 4·width bytes (2·width of features in 16 bits) for each distinct vertex of the
 // batch that another rank owns, as many for each distinct row of features of edges that another rank
 // has, and an all-reduce of the gradients; of learned features as many bytes back again.
@@ -306,9 +310,9 @@ class MiniBatch final : public Strategy {
                   : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
     auto edge_rows = edge_rows_for(rank, share ? share->edges : edges, made->alike);
     // Of features of edges the row is looked up, then whether the batch has it, and its owner.
-    HostWork work =
-        drawing_work(drawn, by_relation(problem_.model),
-                     (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0));
+    HostWork work = drawing_work(drawn, by_relation(problem_.model),
+                                 (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
+                                 made->relabelled_later);
     if (made->pairs)
       work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
     return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),
@@ -570,6 +574,12 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
     throw ConfigError(
         "strategy.cooperative",
         fmt::format("does not go with model.type {}: set it to false", model.type.name));
+  if (settings.relabel == RelabelOn::device && (weighs_edges(model) || by_relation(model)))
+    throw ConfigError("strategy.relabel",
+                      fmt::format("\"device\" numbers the edges of products alone, but model.type "
+                                  "{} works on edges one by one, in an order that the host makes: "
+                                  "set it to \"host\"",
+                                  model.type.name));
   if (settings.fanouts_by_relation && !by_relation(model))
     throw ConfigError("strategy.fanouts_per",
                       fmt::format("\"relation\" goes with models that work by relation, but "
@@ -589,6 +599,23 @@ void require_own_rows(const Settings& file, std::string_view key, std::string_vi
                                   file.shown("strategy.pipeline.fetch"), key, why));
   if (file.number("dataset.magnify").value_or(1) > 1)
     throw ConfigError("dataset.magnify", fmt::format("does not go with {}: set it to 1", key));
+}
+
+/// Refuses what needs the numbers of vertices where a batch is drawn.
+void require_sound_relabelling(const Settings& file, BatchSampler sampler) {
+  const auto refuse = [](const char* why) {
+    throw ConfigError("strategy.relabel", fmt::format("\"device\" {}: set it to \"host\"", why));
+  };
+  if (!draws_seeds(sampler))
+    refuse(
+        "numbers the ends of drawn edges, but batches of strategy.sampler cluster and saint-* know "
+        "their vertices before their edges");
+  if (file.flag("strategy.replace").value_or(false))
+    refuse(
+        "does not go with strategy.replace, whose repeated neighbours become one entry on the "
+        "host");
+  if (file.flag("strategy.cooperative").value_or(false))
+    refuse("does not go with strategy.cooperative, whose ranks share a batch by its numbers");
 }
 
 void require_sound_mini_batch(const Settings& file) {
@@ -649,6 +676,7 @@ void require_sound_mini_batch(const Settings& file) {
         "to \"vertex\"");
   if (sampler != BatchSampler::neighbour && file.flag("strategy.replace").value_or(false))
     throw ConfigError("strategy.replace", "goes with strategy.sampler neighbour: set it to false");
+  if (file.is("strategy.relabel", "device")) require_sound_relabelling(file, sampler);
   require_sound_learned_features(file);
   if (!draws_fanouts(sampler) && file.is("strategy.resample", "epoch"))
     throw ConfigError("strategy.resample",
@@ -710,6 +738,7 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
     settings.fanouts_of = std::move(*of_relations);
   settings.replace = file.flag("strategy.replace").value_or(false);
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
+  if (file.is("strategy.relabel", "device")) settings.relabel = RelabelOn::device;
   if (file.is("strategy.sizes", "largest")) settings.sizes = BatchSizesFrom::bounds;
   config.learned = read_learned_features(file);
   settings.resample_steps = !file.is("strategy.resample", "epoch");

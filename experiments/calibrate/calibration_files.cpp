@@ -116,6 +116,10 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured(
         "one thread draws batches of one seed and of 1000 and groups their edges by relation, "
         "fanouts 15, 25 of each relation, in a generated graph with types");
+  if (path.starts_with("host.kinds.sample_vertices"))
+    return measured(
+        "one thread draws batches of one seed and of 1000 between vertices, which a device would "
+        "relabel and transpose, fanouts 15, 10, 5, in a generated graph");
   if (path.starts_with("host.kinds.sample"))
     return measured(
         "one thread draws and cuts batches of one seed and of 1000, fanouts 15, 10, 5, in a "

@@ -39,6 +39,8 @@ Axes full_axes(const std::string& key) {
   if (key.starts_with("score"))
     return {{"targets", {16, 128, 1024, 8192}}, {"width", {4, 16, 41, 128}}};
   if (key == "sgd" || key == "adam") return {{"size", {64, 1024, 16384, 262144, 2097152}}};
+  if (key == "relabel" || key == "transpose_sparse")
+    return {{"size", {64, 1024, 16384, 262144, 2097152}}};
   if (key == "load/features") return {{"size", {1024, 65536, 1048576}}, {"width", {8, 128}}};
   if (key.starts_with("load/") || key == "save") return {{"size", {1024, 65536, 1048576}}};
   return {{"size", {256, 4096, 32768, 262144, 1048576, 4194304}},
@@ -83,6 +85,8 @@ Axes full_gpu_axes(const std::string& key) {
   if (key.starts_with("score"))
     return {{"targets", {128, 2048, 32768}}, {"width", {4, 16, 41, 128}}};
   if (key == "sgd" || key == "adam") return {{"size", {1024, 65536, 1048576, 4194304, 16777216}}};
+  if (key == "relabel" || key == "transpose_sparse")
+    return {{"size", {1024, 65536, 1048576, 8388608}}};
   if (key == "load/features") return {{"size", {1024, 65536, 4194304}}, {"width", {8, 128}}};
   if (key.starts_with("load/") || key == "save") return {{"size", {1024, 65536, 4194304}}};
   return {{"size", {1024, 65536, 1048576, 8388608, 33554432}},

@@ -95,6 +95,9 @@ struct Drawn {
 };
 constexpr Drawn kUntyped{R"("generate": "rmat")", R"("type": "gcn", "layers": 3)",
                          R"("fanouts": [15, 10, 5])", 8};
+constexpr Drawn kOfVertices{kUntyped.dataset, kUntyped.model,
+                            R"("fanouts": [15, 10, 5], "relabel": "device")",
+                            kUntyped.edges_per_vertex};
 /// As DistDGLv2 draws MAG-LSC (Table 3).
 constexpr Drawn kByRelation{R"("generate": "mag-lsc")",
                             R"("type": "rgcn", "layers": 2, "hidden": 8)",
@@ -201,9 +204,13 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
-  return {
-      checkpoint_price(bench),          serve_price(bench, table), sample_price(bench, kUntyped),
-      sample_price(bench, kByRelation), pairs_price(bench),        memory_rate(bench, table)};
+  return {.checkpoint = checkpoint_price(bench),
+          .serve = serve_price(bench, table),
+          .sample = sample_price(bench, kUntyped),
+          .sample_vertices = sample_price(bench, kOfVertices),
+          .sample_relations = sample_price(bench, kByRelation),
+          .pairs = pairs_price(bench),
+          .memory_bytes_per_second = memory_rate(bench, table)};
 }
 
 }  // namespace orrery::calibrate

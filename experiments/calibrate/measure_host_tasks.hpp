@@ -12,6 +12,7 @@ struct HostTasks {
   sim::HostPrice checkpoint;        ///< of a checkpoint, by its bytes
   sim::HostPrice serve;             ///< of a request for rows of a store, by rows and their bytes
   sim::HostPrice sample;            ///< of a batch that is drawn and cut, by its edges
+  sim::HostPrice sample_vertices;   ///< of one that a device relabels and transposes
   sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
   sim::HostPrice pairs;             ///< of links with negatives, whose rows are found, by pairs
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
@@ -33,7 +34,7 @@ HostTasksBench host_tasks_bench(Effort effort, int cores);
 
 /// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
 /// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
-/// and by relation in a typed one, with one thread; draws negatives for links; copies the table with
+/// with numbers and without them, and by relation in a typed one, with one thread; draws negatives for links; copies the table with
 /// all cores.
 ///
 /// Errors    Error (folder not writable, disk full)

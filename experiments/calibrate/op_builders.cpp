@@ -206,6 +206,24 @@ Op scatter_add_rows(Workspace& w, const Sizes& sizes, std::uint32_t) {
                         w.output(2 * m.rows, m.cols)};
 }
 
+/// A block as a layer of a batch has it: ten edges a row, two to a column.
+std::shared_ptr<const Csr> drawn_block(const Sizes& sizes, std::uint32_t seed) {
+  constexpr std::int64_t kDegree = 10;
+  const std::int64_t rows = std::max<std::int64_t>(1, whole(sizes, "size") / kDegree);
+  return spread_pattern(rows * kDegree / 2, even_offsets(rows, static_cast<double>(kDegree)), seed);
+}
+/// Vertices that have their places as names, so that it can be done again and again.
+Op relabel(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const Sparse a = w.pattern(drawn_block(sizes, seed), 1);
+  return Relabel{a, w.integers(a.shape.cols, 1, [](std::int64_t i) { return i; }),
+                 w.integers(Relabel::slots(a.shape.cols), 1, [](std::int64_t) { return 0; })};
+}
+Op transpose_sparse(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const Sparse a = w.pattern(drawn_block(sizes, seed), 1);
+  const Sparse t = w.room({a.shape.cols, a.shape.rows, a.nnz});
+  return TransposeSparse{a, w.input(a.nnz, 1), t, w.output(a.nnz, 1)};
+}
+
 Dropout dropout(Workspace& w, std::int64_t rows, std::uint32_t seed) {
   return {0.5, seed, 1, 1, w.integers(rows, 1, [](std::int64_t i) { return i; }), 0};
 }
@@ -365,6 +383,8 @@ const std::map<std::string, Build>& builders() {
       {"gemm/transpose_ab", gemm(true, true)},
       {"gather_rows", gather_rows},
       {"scatter_add_rows", scatter_add_rows},
+      {"relabel", relabel},
+      {"transpose_sparse", transpose_sparse},
       {"activate", activate},
       {"activate/dropout", activate_dropout},
       {"activate_backward", activate_backward},
@@ -403,7 +423,8 @@ std::int64_t bytes_of_operands(const Op& op) {
 }
 
 bool has_pattern(std::string_view key) {
-  return key.starts_with("spmm") || key.starts_with("sddmm") || key.starts_with("edge_softmax");
+  return key.starts_with("spmm") || key.starts_with("sddmm") || key.starts_with("edge_softmax") ||
+         key == "relabel" || key == "transpose_sparse";
 }
 
 }  // namespace

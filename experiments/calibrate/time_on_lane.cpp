@@ -19,7 +19,8 @@ constexpr double kLeastSeconds = 1e-9;
 
 /// Whether the host does part of the work, so it cannot be ahead of it.
 bool works_on_host(const Op& op) {
-  return std::holds_alternative<Load>(op) || std::holds_alternative<Save>(op);
+  return std::holds_alternative<Load>(op) || std::holds_alternative<Save>(op) ||
+         std::holds_alternative<TransposeSparse>(op);
 }
 
 class LaneTimer {

@@ -123,6 +123,12 @@ Sparse Workspace::pattern(std::shared_ptr<const Csr> csr, double reuse) {
   return s;
 }
 
+Sparse Workspace::room(const Counts& counts) {
+  const Sparse s{patterns_++, {counts.rows, counts.cols}, counts.nnz};
+  memory_.add_sparse_room(s.id, counts);
+  return s;
+}
+
 bool Workspace::has_room(std::int64_t bytes) const {
   const auto room = [bytes](const Arena& a) { return a.huge_used + bytes <= a.huge_bytes; };
   return room(inputs_) && room(outputs_);

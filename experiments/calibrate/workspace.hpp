@@ -31,6 +31,8 @@ class Workspace {
                   const std::function<std::int64_t(std::int64_t)>& value);
   Tensor doubles(std::int64_t cols);
   Sparse pattern(std::shared_ptr<const Csr> csr, double reuse);
+  /// For a pattern that an operation makes.
+  Sparse room(const Counts& counts);
   /// Whether another set of operands of this many bytes surely fits.
   bool has_room(std::int64_t bytes) const;
   /// Gives all operands back.

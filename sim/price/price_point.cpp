@@ -105,6 +105,12 @@ PricePoint point(const Gemm& op) {
 
 PricePoint point(const GatherRows& op) { return by_size(op.kKind, op.y); }
 PricePoint point(const ScatterAddRows& op) { return by_size(op.kKind, op.x); }
+/// By the entries of a pattern.
+PricePoint by_entries(std::string_view key, const Sparse& a) {
+  return {key, a.nnz == 0, {{"size", real(a.nnz)}}};
+}
+PricePoint point(const Relabel& op) { return by_entries(op.kKind, op.a); }
+PricePoint point(const TransposeSparse& op) { return by_entries(op.kKind, op.a); }
 
 PricePoint point(const Activate& op) {
   return by_size(op.dropout ? "activate/dropout" : op.kKind, op.y);
@@ -184,6 +190,8 @@ const std::vector<std::string>& price_keys() {
                                              "gemm/transpose_ab",
                                              "gather_rows",
                                              "scatter_add_rows",
+                                             "relabel",
+                                             "transpose_sparse",
                                              "activate",
                                              "activate/dropout",
                                              "activate_backward",
@@ -215,7 +223,8 @@ bool has_axis(std::string_view key, std::string_view axis) {
   if (kind == "gemm") return one_of({"m", "n", "n16", "k"});
   if (kind == "loss") return one_of({"targets", "width", "rows_per_target"});
   if (kind == "score") return one_of({"targets", "width"});
-  if (kind == "sgd" || kind == "adam") return axis == "size";
+  if (kind == "sgd" || kind == "adam" || kind == "relabel" || kind == "transpose_sparse")
+    return axis == "size";
   return one_of({"size", "width", "ragged"});
 }
 

@@ -95,6 +95,13 @@ class World {
     return s;
   }
 
+  /// For a pattern that an op makes.
+  Sparse room(const Counts& counts) {
+    const Sparse s{patterns_++, {counts.rows, counts.cols}, counts.nnz};
+    memory_.add_sparse_room(s.id, counts);
+    return s;
+  }
+
   Sequence& draw() { return draw_; }
   const RankMemory& memory() const { return memory_; }
   const std::vector<Tensor>& tensors() const { return tensors_; }

@@ -122,6 +122,25 @@ struct Call {
     return api.scatter_add_rows(s, m.matrix(op.x), m.at<std::int32_t>(op.index), m.matrix(op.y),
                                 options.max_repeats);
   }
+  int operator()(const Relabel& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      session.must(api.relabel(s, a, m.at<std::int32_t>(op.vertices), op.vertices.rows(),
+                               m.at<std::int32_t>(op.table), op.table.rows()));
+      m.world().memory().change_sparse(op.a).columns = read(a, op.a).columns;
+      return static_cast<int>(kOrreryOk);
+    });
+  }
+  int operator()(const TransposeSparse& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      OrreryPattern* t = nullptr;
+      const int code =
+          api.pattern_transpose(s, a, m.at<float>(op.values), m.at<float>(op.t_values), &t);
+      if (code != kOrreryOk) return code;
+      m.world().memory().fill_sparse(op.t) = read(t, op.t);
+      api.pattern_close(t);
+      return code;
+    });
+  }
   int operator()(const Activate& op) const {
     return api.activate(s, m.matrix(op.x), m.at<float>(op.bias), m.matrix(op.y),
                         activation_of(op.activation), m.dropout(op.dropout));
@@ -200,6 +219,37 @@ struct Call {
     session.must(api.stream_sync(s));
     api.pattern_close(pattern);
     return code;
+  }
+  /// The rows and columns of the entries, as dots of a list of numbers with ones.
+  Csr read(const OrreryPattern* pattern, const Sparse& of) const {
+    const std::vector<float> rows = dots(pattern, of, true), columns = dots(pattern, of, false);
+    Csr csr;
+    csr.rows = of.shape.rows;
+    csr.cols = of.shape.cols;
+    csr.offsets.assign(static_cast<std::size_t>(csr.rows) + 1, 0);
+    for (const float row : rows) ++csr.offsets[static_cast<std::size_t>(row) + 1];
+    for (std::size_t r = 1; r < csr.offsets.size(); ++r) csr.offsets[r] += csr.offsets[r - 1];
+    for (const float column : columns) csr.columns.push_back(static_cast<Vertex>(column));
+    return csr;
+  }
+  std::vector<float> dots(const OrreryPattern* pattern, const Sparse& of, bool of_rows) const {
+    const auto on_device = [&](std::int64_t n, bool numbers) {
+      std::vector<float> values(static_cast<std::size_t>(n), 1);
+      for (std::size_t i = 0; i < values.size() && numbers; ++i) values[i] = static_cast<float>(i);
+      auto* at = session.allocate<float>(std::max<std::int64_t>(1, 4 * n));
+      session.must(api.copy_in(s, at, values.data(), n * 4));
+      session.must(api.stream_sync(s));
+      return at;
+    };
+    float *x = on_device(of.shape.rows, of_rows), *z = on_device(of.shape.cols, !of_rows),
+          *y = on_device(of.nnz, false);
+    std::vector<float> found(static_cast<std::size_t>(of.nnz));
+    session.must(api.sddmm(s, pattern, {x, of.shape.rows, 1, 1, kOrreryF32},
+                           {z, of.shape.cols, 1, 1, kOrreryF32}, y, 1));
+    session.must(api.copy_out(s, found.data(), y, of.nnz * 4));
+    session.must(api.stream_sync(s));
+    for (float* list : {x, y, z}) api.release(session.device, list);
+    return found;
   }
   OrreryMatrix left_of(const std::optional<EndScores>& ends) const {
     return ends ? m.matrix(ends->left) : OrreryMatrix{};

@@ -123,6 +123,24 @@ TEST(TypedOnGpu, LearnsTheSame) {
       }
 }
 
+/// The device numbers the vertices of batches and transposes their blocks: to the bit what the host makes.
+TEST(RelabelOnGpu, LearnsTheSameToTheBit) {
+  for (const int ranks : {1, 3})
+    for (const ModelType type : {ModelType::gcn, ModelType::sage}) {
+      MiniBatchSettings settings{.batch = 20, .fanouts = {4, 3, 2}};
+      Problem host =
+          make_problem(random_dataset(101, 700, 24, 5, true), ranks, testing::batches_of(settings));
+      host.model = model_with(type, 3, false, 0.2);
+      host.train.epochs = 3;
+      Problem device = host;
+      settings.relabel = RelabelOn::device;
+      device.strategy = testing::batches_of(settings);
+
+      EXPECT_EQ(losses(execute(device, "cuda")), losses(execute(host, "cuda")));
+      EXPECT_EQ(losses(execute(device, "cpu")), losses(execute(host, "cpu")));
+    }
+}
+
 TEST(OnGpuWithoutOverlap, TheSameBitsComeOut) {
   Problem problem = make_problem(random_dataset(60, 300, 12, 4, true), 4, "full_graph");
   problem.train.epochs = 4;

@@ -180,6 +180,36 @@ TEST(GatherRows, MakesHalvesFloatsAndCountsTheBytesOfEach) {
   EXPECT_THROW(validate(gather(DType::f64, DType::f64)), ShapeError);
 }
 
+/// Six entries, three columns: a table of 8 slots (32 bytes), 3 vertices read twice and written once, and
+/// of each entry its column, a slot and a vertex read, and the column written.
+TEST(Relabel, CountsItsTableAndItsLookUps) {
+  EXPECT_EQ(Relabel::slots(0), 2);
+  EXPECT_EQ(Relabel::slots(3), 8);
+  EXPECT_EQ(Relabel::slots(4), 16);
+  const Sparse a{7, {4, 3}, 6};
+  Relabel op{a, matrix(1, 3, 1, DType::i32), matrix(2, 8, 1, DType::i32)};
+  validate(op);
+  EXPECT_EQ(bytes_of(op), 32 + 3 * 12 + 6 * 16);
+  EXPECT_EQ(to_string(Op(op)), "relabel a*s7[4x3 nnz 6] vertices=t1[3x1 i32] table>t2[8x1 i32]");
+  op.table = matrix(2, 4, 1, DType::i32);
+  EXPECT_THROW(validate(op), ShapeError);
+  op = {a, matrix(1, 4, 1, DType::i32), matrix(2, 8, 1, DType::i32)};
+  EXPECT_THROW(validate(op), ShapeError);
+}
+
+TEST(TransposeSparse, CountsAndPrintsBothPatterns) {
+  const Sparse a{7, {4, 3}, 6}, t{8, {3, 4}, 6};
+  TransposeSparse op{a, matrix(1, 6, 1), t, matrix(2, 6, 1)};
+  validate(op);
+  EXPECT_EQ(bytes_of(op), 6 * (3 * 8 + 12) + 8 * 4);
+  EXPECT_EQ(to_string(Op(op)),
+            "transpose_sparse a=s7[4x3 nnz 6] t>s8[3x4 nnz 6] values=t1[6x1] t_values>t2[6x1]");
+  op.t.nnz = 5;
+  EXPECT_THROW(validate(op), ShapeError);
+  op.t = a;
+  EXPECT_THROW(validate(op), ShapeError);
+}
+
 TEST(ShapeError, ShowsTheOperands) {
   try {
     validate(GatherRows{matrix(1, 7, 3), matrix(2, 4, 1, DType::i32), matrix(3, 5, 3)});

@@ -27,6 +27,11 @@ void edge_softmax_backward(OrreryStream& s, const OrreryPattern* a, const float*
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y);
 void scatter_add_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y,
                       std::int64_t max_repeats);
+void relabel(OrreryStream& s, OrreryPattern* a, const std::int32_t* vertices, std::int64_t count,
+             std::int32_t* table, std::int64_t slots);
+/// Waits: rows are prepared on the host.
+void pattern_transpose(OrreryStream& s, const OrreryPattern* a, const float* values,
+                       float* t_values, OrreryPattern** out);
 void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y,
               OrreryActivation activation, OrreryDropout dropout);
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,

@@ -26,21 +26,15 @@ Beside uploaded(OrreryStream& s, const std::vector<T>& from) {
 
 }  // namespace
 
-OrreryPattern::OrreryPattern(OrreryStream& s, std::int64_t row_count, std::int64_t col_count,
-                             std::int64_t entries, const std::int64_t* offsets,
-                             const std::int32_t* columns)
-    : device(s.device),
+OrreryPattern::OrreryPattern(OrreryDevice& on, std::int64_t row_count, std::int64_t col_count,
+                             std::int64_t entries)
+    : device(on),
       rows(row_count),
       cols(col_count),
       nnz(entries),
       plans(std::make_unique<orrery::cuda::CusparsePlans>()) {
   orrery::cuda::require(rows < std::int64_t{1} << 31U,
                         "a sparse pattern on a device has less than 2^31 rows: use more ranks");
-  const orrery::cuda::Preparation work = orrery::cuda::prepare(rows, offsets);
-  pieces_ = uploaded(s, work.pieces);
-  long_rows_ = uploaded(s, work.long_rows);
-  other_rows_ = uploaded(s, work.rows);
-  longest = work.longest;
   offsets_ = static_cast<std::int64_t*>(device.allocate((rows + 1) * 8));
   try {
     columns_ = static_cast<std::int32_t*>(device.allocate(nnz * 4));
@@ -48,8 +42,14 @@ OrreryPattern::OrreryPattern(OrreryStream& s, std::int64_t row_count, std::int64
     device.release(offsets_);
     throw;
   }
-  upload(s, offsets_, offsets, rows + 1);
-  upload(s, columns_, columns, nnz);
+}
+
+void OrreryPattern::prepare(OrreryStream& s, const std::int64_t* offsets) {
+  const orrery::cuda::Preparation work = orrery::cuda::prepare(rows, offsets);
+  pieces_ = uploaded(s, work.pieces);
+  long_rows_ = uploaded(s, work.long_rows);
+  other_rows_ = uploaded(s, work.rows);
+  longest = work.longest;
   orrery::cuda::check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize");
   const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
   view = {offsets_,
@@ -62,12 +62,40 @@ OrreryPattern::OrreryPattern(OrreryStream& s, std::int64_t row_count, std::int64
           count(work.rows)};
 }
 
+OrreryPattern::OrreryPattern(OrreryStream& s, std::int64_t row_count, std::int64_t col_count,
+                             std::int64_t entries, const std::int64_t* offsets,
+                             const std::int32_t* columns)
+    : OrreryPattern(s.device, row_count, col_count, entries) {
+  upload(s, offsets_, offsets, rows + 1);
+  upload(s, columns_, columns, nnz);
+  prepare(s, offsets);
+}
+
+OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& of, const float* values,
+                             float* t_values)
+    : OrreryPattern(s.device, of.cols, of.rows, of.nnz) {
+  orrery::cuda::transpose(s, of.view.offsets, of.view.columns, values, {of.rows, of.cols, of.nnz},
+                          offsets_, columns_, t_values);
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(rows) + 1);
+  orrery::cuda::check(
+      cudaMemcpyAsync(offsets.data(), offsets_, offsets.size() * sizeof(std::int64_t),
+                      cudaMemcpyDefault, s.stream),
+      "cudaMemcpyAsync of a pattern");
+  orrery::cuda::check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize");
+  prepare(s, offsets.data());
+}
+
 OrreryPattern::~OrreryPattern() {
   device.release(offsets_);
   device.release(columns_);
 }
 
 namespace orrery::cuda {
+
+void pattern_transpose(OrreryStream& s, const OrreryPattern* a, const float* values,
+                       float* t_values, OrreryPattern** out) {
+  *out = new OrreryPattern(s, *a, values, t_values);
+}
 
 void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int64_t heads,
           OrreryMatrix x, OrreryMatrix y, float beta, OrrerySpmmBy by) {

@@ -31,6 +31,11 @@ struct OrreryPattern {
   /// Errors    Failure: 2^31 rows or more · kOrreryOutOfMemory
   OrreryPattern(OrreryStream& s, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                 const std::int64_t* offsets, const std::int32_t* columns);
+  /// The transpose of a pattern on the device with its values. Waits: rows are prepared on the host.
+  ///
+  /// Shapes    values, t_values [nnz]
+  /// Errors    Failure: 2^31 rows or entries, or more · kOrreryOutOfMemory
+  OrreryPattern(OrreryStream& s, const OrreryPattern& of, const float* values, float* t_values);
   ~OrreryPattern();
   OrreryPattern(const OrreryPattern&) = delete;
   OrreryPattern& operator=(const OrreryPattern&) = delete;
@@ -42,7 +47,15 @@ struct OrreryPattern {
   /// Made by the products of cuSPARSE.
   std::unique_ptr<orrery::cuda::CusparsePlans> plans;
 
+  /// Other names for the columns: the same memory, for an operation that changes them.
+  std::int32_t* columns() { return columns_; }
+
  private:
+  /// Memory in the arena.
+  OrreryPattern(OrreryDevice& on, std::int64_t rows, std::int64_t cols, std::int64_t nnz);
+  /// Prepares rows of these lengths; the arrays may still be on their way.
+  void prepare(OrreryStream& s, const std::int64_t* offsets);
+
   std::int64_t* offsets_ = nullptr;
   std::int32_t* columns_ = nullptr;
   orrery::cuda::Beside pieces_, long_rows_, other_rows_;
@@ -60,5 +73,26 @@ void spmm_own(OrreryStream& s, const OrreryPattern& a, const float* values, std:
 /// Errors    Failure: 2^31 entries or more
 void spmm_cusparse(OrreryStream& s, const OrreryPattern& a, const float* values, OrreryMatrix x,
                    OrreryMatrix y, float beta, bool repeatable);
+
+// ---- the transpose
+
+struct Extents {
+  std::int64_t rows, cols, nnz;
+};
+
+/// The offsets, columns and values of the transpose.
+///
+/// Shapes    offsets [rows + 1] · columns, values [nnz] · t_offsets [cols + 1] · t_columns,
+///           t_values [nnz]
+/// Errors    Failure: 2^31 entries or more
+void transpose(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
+               const float* values, const Extents& of, std::int64_t* t_offsets,
+               std::int32_t* t_columns, float* t_values);
+
+/// The rows of x by ascending index, rows of one index in their order.
+struct SortedRows {
+  std::int32_t *index, *source;  ///< in the scratch memory of the stream
+};
+SortedRows sort_rows(OrreryStream& s, const std::int32_t* index, std::int64_t n);
 
 }  // namespace orrery::cuda

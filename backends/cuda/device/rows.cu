@@ -3,6 +3,7 @@
 
 #include "backends/cuda/device/launch.cuh"
 #include "backends/cuda/device/ops.cuh"
+#include "backends/cuda/device/pattern.cuh"
 #include "backends/cuda/device/reduce.cuh"
 #include "backends/cuda/device/windows.cuh"
 
@@ -81,10 +82,8 @@ __global__ void scatter_add_runs(Window<float> x, const std::int32_t* sorted_ind
   pack_at<V>(y, target, j) = sum;
 }
 
-/// The numbers of rows by ascending index, rows with one index in their order.
-struct SortedRows {
-  std::int32_t *index, *source;
-};
+}  // namespace
+
 SortedRows sort_rows(OrreryStream& s, const std::int32_t* index, std::int64_t n) {
   const auto sort = [&](void* scratch, std::size_t& bytes, const SortedRows& to,
                         const std::int32_t* rows) {
@@ -101,8 +100,6 @@ SortedRows sort_rows(OrreryStream& s, const std::int32_t* index, std::int64_t n)
   sort(numbers + 3 * each, bytes, sorted, numbers);
   return sorted;
 }
-
-}  // namespace
 
 void gather_rows(OrreryStream& s, OrreryMatrix x, const std::int32_t* index, OrreryMatrix y) {
   require(x.cols == y.cols, "gather_rows: x and y must have equal widths");

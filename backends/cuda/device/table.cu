@@ -227,6 +227,8 @@ OrreryCudaApi make_table() {
   table.copy_bytes = Entry<copy_bytes>::call;
   table.fill_bytes = Entry<fill_bytes>::call;
   table.pattern_open = Entry<pattern_open>::call;
+  table.relabel = Entry<relabel>::call;
+  table.pattern_transpose = Entry<pattern_transpose>::call;
   table.pattern_close = close<OrreryPattern>;
   table.fill = Entry<fill>::call;
   table.copy = Entry<copy>::call;

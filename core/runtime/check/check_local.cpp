@@ -55,8 +55,8 @@ class LocalCheck {
   void take(const SubmitStep& s) {
     const Clock before = clocks_.begin_item(s.lane);
     const std::uint32_t item = before[at(s.lane)] + 1;
-    if (const auto a = sparse_of(s.op))
-      use(patterns_, a->sparse.id, {s.lane, item, {}, a->access != Access::read, at_}, before);
+    for (const SparseOperand& a : sparse_of(s.op))
+      use(patterns_, a.sparse.id, {s.lane, item, {}, a.access != Access::read, at_}, before);
     for (const Operand& o : operands_of(s.op))
       use(tensors_, o.tensor.id, {s.lane, item, o.tensor, o.access != Access::read, at_}, before);
   }

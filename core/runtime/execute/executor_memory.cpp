@@ -74,7 +74,8 @@ void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,
 void Executor::use(Lane on, const Op& op) {
   const std::uint32_t position = recorder_.record(on).position;
   for (const Operand& operand : operands_of(op)) tensor_uses_[operand.tensor.id][at(on)] = position;
-  if (const auto sparse = sparse_of(op)) sparse_uses_[sparse->sparse.id][at(on)] = position;
+  for (const SparseOperand& operand : sparse_of(op))
+    sparse_uses_[operand.sparse.id][at(on)] = position;
 }
 
 void Executor::free_later(std::function<void()> free, const LastUses& after) {

@@ -90,6 +90,14 @@ void RankMemory::remove_sparse(std::uint32_t id) {
   patterns_[id] = {};
 }
 
+Csr& RankMemory::change_sparse(const Sparse& s) const {
+  const std::lock_guard lock(mutex_);
+  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
+  HeldPattern& held = patterns_[s.id];
+  if (!held.room) held.pattern = held.room = std::make_shared<Csr>(*held.pattern);
+  return *held.room;
+}
+
 Csr& RankMemory::fill_sparse(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
   ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].room);

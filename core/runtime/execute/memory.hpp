@@ -63,6 +63,10 @@ class RankMemory {
   /// Copies the elements of a contiguous window to the host. No pending work may touch it.
   void read(const Tensor& t, void* to) const;
   const Csr& pattern(const Sparse& s) const;
+  /// The pattern, to be changed in place: one that others share is copied first.
+  ///
+  /// Requires  nobody reads it meanwhile
+  Csr& change_sparse(const Sparse& s) const;
   /// The pattern in a room, with the sizes of `s`; the caller must write its contents.
   Csr& fill_sparse(const Sparse& s) const;
 
@@ -89,7 +93,7 @@ class RankMemory {
   mutable std::mutex mutex_;
   std::array<std::int64_t, kSpaces> in_use_{}, peak_{};
   std::vector<Block> blocks_;
-  std::vector<HeldPattern> patterns_;
+  mutable std::vector<HeldPattern> patterns_;  ///< changed by change_sparse() as memory is
 };
 
 }  // namespace orrery

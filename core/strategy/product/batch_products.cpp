@@ -7,10 +7,14 @@
 
 namespace orrery {
 
-HostWork drawing_work(std::int64_t edges, bool grouped, int values) {
+HostWork drawing_work(std::int64_t edges, bool grouped, int values, bool relabelled_later) {
+  ORRERY_ASSERT(!grouped || !relabelled_later);
   // What a drawn edge touches in the graph, the numbering and lists of values: a cache line each.
   constexpr std::int64_t kLine = 64;
-  return {grouped ? "sample_relations" : "sample", edges, (2 + values) * kLine * edges, 1};
+  return {grouped            ? "sample_relations"
+          : relabelled_later ? "sample_vertices"
+                             : "sample",
+          edges, (2 + values) * kLine * edges, 1};
 }
 
 HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes) {
@@ -121,7 +125,8 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
   const std::int64_t number = sizeof(Vertex);
   std::int64_t bytes = batch.vertices ? list_bytes(batch.vertices) : batch.rows.front() * number;
   for (const SampledBatch::Layer& layer : batch.layers) {
-    bytes += matrix_bytes(layer.forward) + (layer.adjoint ? matrix_bytes(*layer.adjoint) : 0);
+    bytes += matrix_bytes(layer.forward);
+    if (layer.adjoint && !batch.relabelled_later) bytes += matrix_bytes(*layer.adjoint);
     if (batch.alike) break;
   }
   for (const EdgeStructure& of_layer : edges) {
@@ -159,10 +164,21 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
     of_layer_.push_back((by_relation ? relations_.size() : edges_.size()) - 1);
   }
   if (!edges.empty()) return;
+  if (batch_->relabelled_later)
+    table_ = Buffer(rt, {Relabel::slots(rows(0)), 1}, DType::i32, "indices/table of vertices");
   for (const SampledBatch::Layer& layer : batch_->layers) {
     if (matrices_.empty() || !batch_->alike) {
       Matrix loaded{LocalMatrix(rt, layer.forward, 1, "block"), std::nullopt};
-      if (layer.adjoint) loaded.adjoint.emplace(rt, *layer.adjoint, 1, "block transposed");
+      if (batch_->relabelled_later) {
+        const std::int64_t columns = layer.forward.cols();
+        loaded.forward.relabel(rt, row_ids_.view(columns, 1),
+                               table_.view(Relabel::slots(columns), 1));
+        if (layer.adjoint)
+          loaded.adjoint =
+              loaded.forward.transposed(rt, layer.adjoint->pattern, "block transposed");
+      } else if (layer.adjoint) {
+        loaded.adjoint.emplace(rt, *layer.adjoint, 1, "block transposed");
+      }
       matrices_.push_back(std::move(loaded));
     }
     of_layer_.push_back(matrices_.size() - 1);

@@ -19,7 +19,9 @@ namespace orrery {
 /// The work of drawing and cutting a batch with this many edges. A model that works by relation has
 /// its edges grouped as well, which has a price of its own. `values`: how many values that the data
 /// has for each edge (weights, rows of features) are looked up.
-HostWork drawing_work(std::int64_t edges, bool grouped = false, int values = 0);
+/// `relabelled_later`: nothing is numbered and transposed where it is drawn.
+HostWork drawing_work(std::int64_t edges, bool grouped = false, int values = 0,
+                      bool relabelled_later = false);
 
 /// The work of drawing negatives for links, and of finding the rows of the ends of so many pairs, which
 /// are looked up in a graph of so many bytes.
@@ -100,6 +102,7 @@ class BatchProducts : public RankProducts {
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   Buffer row_ids_;
+  Buffer table_;  ///< for the places of vertices, if the device numbers them
   FeaturesOfEdges features_of_edges_;
   std::vector<Matrix> matrices_;
   std::vector<DeviceEdges> edges_;         ///< replaces matrices if layers weigh edges,

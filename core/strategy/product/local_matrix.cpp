@@ -96,6 +96,27 @@ LocalMatrix::LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tile
   rt.wait(Lane::compute, rt.record(Lane::copy));
 }
 
+void LocalMatrix::relabel(Runtime& rt, const Tensor& vertices, const Tensor& table) const {
+  ORRERY_ASSERT(tiles_.size() == 1);
+  rt.submit(Lane::copy, Relabel{tiles_.front().pattern.sparse(), vertices, table});
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+}
+
+LocalMatrix LocalMatrix::transposed(Runtime& rt, const Pattern& counts,
+                                    std::string_view name) const {
+  ORRERY_ASSERT(tiles_.size() == 1);
+  const Tile& tile = tiles_.front();
+  Tile made{
+      SparseBuffer(rt, Lane::copy, counts, fmt::format("graph/{}", name)),
+      Buffer(rt, tile.values.tensor().shape, DType::f32, fmt::format("graph/{} values", name)), 0};
+  rt.submit(Lane::copy, TransposeSparse{tile.pattern.sparse(), tile.values.tensor(),
+                                        made.pattern.sparse(), made.values.tensor()});
+  rt.wait(Lane::compute, rt.record(Lane::copy));
+  LocalMatrix result;
+  result.tiles_.push_back(std::move(made));
+  return result;
+}
+
 std::vector<LocalMatrix> load_matrices(Runtime& rt, const std::vector<SparseMatrix>& blocks,
                                        int column_tiles, std::string_view name) {
   std::vector<LocalMatrix> matrices;

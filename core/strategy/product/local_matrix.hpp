@@ -26,12 +26,23 @@ class LocalMatrix {
   /// Loads the block on the copy lane; the compute lane waits for it.
   LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tiles, std::string_view name);
 
+  /// Columns that are vertices become their places in a list, on the copy lane; the compute lane waits.
+  ///
+  /// Requires  one tile
+  /// Shapes    vertices, table: as of Relabel
+  void relabel(Runtime& rt, const Tensor& vertices, const Tensor& table) const;
+  /// The transpose, made on the device on the copy lane; the compute lane waits. `counts`: its sizes.
+  ///
+  /// Requires  one tile
+  LocalMatrix transposed(Runtime& rt, const Pattern& counts, std::string_view name) const;
+
   /// y ← a·x + beta·y on the compute lane.
   ///
   /// Shapes    x [columns, f] · y [rows, f]
   void multiply(Runtime& rt, const Tensor& x, const Tensor& y, float beta) const;
 
  private:
+  LocalMatrix() = default;
   struct Tile {
     SparseBuffer pattern;
     Buffer values;

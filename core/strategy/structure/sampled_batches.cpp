@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -47,6 +48,7 @@ std::vector<std::vector<int>> fanouts_by_relation(const MiniBatchSettings& setti
 NeighbourSampling sampling_of(const Problem& problem, const MiniBatchSettings& settings) {
   NeighbourSampling sampling{settings.fanouts, NeighbourRule::uniform,
                              static_cast<int>(problem.data->magnify)};
+  sampling.keeps_vertices = settings.relabel == RelabelOn::device;
   if (settings.fanouts_by_relation)
     sampling.by_relation = fanouts_by_relation(settings, *problem.data->typed);
   if (settings.sampler == BatchSampler::labor)
@@ -282,6 +284,24 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
   sums.shrink_to_fit();
   return {std::make_shared<const Csr>(std::move(once)),
           std::make_shared<const std::vector<float>>(std::move(sums))};
+}
+
+/// The transpose of a block whose columns are vertices, which a device will make.
+SparseMatrix transpose_later(const SparseMatrix& block,
+                             std::shared_ptr<const std::vector<Vertex>> vertices) {
+  Counts counts{block.cols(), block.rows(), block.nnz()};
+  const auto look = [drawn = std::get<std::shared_ptr<const Csr>>(block.pattern),
+                     vertices = std::move(vertices)] {
+    const auto columns = std::span(*vertices).first(at(drawn->cols));
+    std::unordered_map<Vertex, Vertex> numbers;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      numbers.emplace(columns[i], static_cast<Vertex>(i));
+    Csr numbered = *drawn;
+    for (Vertex& column : numbered.columns) column = numbers.at(column);
+    return transpose(numbered);
+  };
+  counts.look = std::make_shared<const std::function<Csr()>>(look);
+  return {std::move(counts), nullptr};
 }
 
 /// A block whose values are the weights of its edges; none without weights.
@@ -564,6 +584,10 @@ SampledBatch SampledBatches::made_of(MessageFlow flow, const ExcludedEntries& ex
   if (saint_) made.target_weights = target_weights(flow.vertices);
   flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
+  made.relabelled_later = relabels_later();
+  for (std::size_t l = 0; l < made.layers.size() && made.relabelled_later; ++l)
+    if (has_adjoint(static_cast<int>(l) + 1))
+      made.layers[l].adjoint = transpose_later(made.layers[l].forward, made.vertices);
   if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
   return made;
 }
@@ -681,6 +705,7 @@ SampledBatch SampledBatches::largest() const {
   SampledBatch made;
   made.rows = most.vertices;
   made.alike = has_subgraphs();
+  made.relabelled_later = relabels_later();
   const std::int64_t rows_of_a_vertex = relations_ ? relations_->most_relations() : 1;
   for (std::size_t l = 0; l < most.edges.size(); ++l) {
     const std::int64_t rows = most.vertices[l + 1] * rows_of_a_vertex, columns = most.vertices[l];
@@ -737,18 +762,22 @@ std::shared_ptr<const std::vector<float>> SampledBatches::target_weights(
 
 std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vertices,
                                                     const ExcludedEntries& excluded) const {
-  const auto copies = static_cast<Vertex>(owners_.copies);
   std::vector<double> lengths;
   lengths.reserve(vertices.size());
   std::vector<EdgeIndex> gone;
-  for (const Vertex v : vertices) {
-    const std::size_t stored = at(v / copies);
-    gone.clear();
-    if (!excluded.empty())
-      excluded.within(graph_->offsets[stored], graph_->offsets[stored + 1], v % copies, gone);
-    lengths.push_back(lengths_[stored] - static_cast<double>(std::ssize(gone)));
-  }
+  for (const Vertex v : vertices) lengths.push_back(length_without(v, excluded, gone));
   return lengths;
+}
+
+/// `gone`: memory that is reused.
+double SampledBatches::length_without(Vertex v, const ExcludedEntries& excluded,
+                                      std::vector<EdgeIndex>& gone) const {
+  const auto copies = static_cast<Vertex>(owners_.copies);
+  const std::size_t stored = at(v / copies);
+  gone.clear();
+  if (!excluded.empty())
+    excluded.within(graph_->offsets[stored], graph_->offsets[stored + 1], v % copies, gone);
+  return lengths_[stored] - static_cast<double>(std::ssize(gone));
 }
 
 /// An entry of a row of which k of d neighbours were drawn counts d/k times; of a GraphSAINT batch,
@@ -758,9 +787,14 @@ std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vert
 SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
                                         const ExcludedEntries& excluded) const {
   Csr drawn = std::move(flow.blocks[at(layer - 1)]);
-  // Of columns too if they matter: a vertex is a column of many rows.
+  // Of columns too if they matter and have numbers: a vertex is a column of many rows.
+  const bool of_columns = weighting_.symmetric && !relabels_later();
   const std::vector<double> lengths = lengths_without(
-      std::span(flow.vertices).first(at(weighting_.symmetric ? drawn.cols : drawn.rows)), excluded);
+      std::span(flow.vertices).first(at(of_columns ? drawn.cols : drawn.rows)), excluded);
+  std::vector<EdgeIndex> gone;
+  const auto length_of_column = [&](Vertex column) {
+    return of_columns ? lengths[at(column)] : length_without(column, excluded, gone);
+  };
   const std::span<const EdgeIndex> positions = positions_of(flow, at(layer - 1));
   const SaintNormalisation* const counted = saint_ ? &normalisation() : nullptr;
   const auto weight = [&](std::size_t e) { return double{entry_weights_[at(positions[e])]}; };
@@ -787,14 +821,14 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
       return counts_weights() ? weight(first + e) * of_row : of_row;
     };
     if (weighting_.loops) {
-      columns.push_back(static_cast<Vertex>(r));
+      columns.push_back(relabels_later() ? flow.vertices[at(r)] : static_cast<Vertex>(r));
       values.push_back(entry(own, own));
       columns.insert(columns.end(), row.begin(), row.end());
     }
     const float alike = entry(own, own);  // used if the columns' lengths do not matter
     for (std::size_t e = 0; e < row.size(); ++e)
       values.push_back(static_cast<float>(
-          times(e) * (weighting_.symmetric ? entry(own, lengths[at(row[e])]) : alike)));
+          times(e) * (weighting_.symmetric ? entry(own, length_of_column(row[e])) : alike)));
   }
   if (weighting_.loops) {
     for (std::int64_t r = 0; r <= drawn.rows; ++r) drawn.offsets[at(r)] += r;
@@ -808,7 +842,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
     made.forward.pattern = std::make_shared<const Csr>(std::move(drawn));
     made.forward.values = std::make_shared<const std::vector<float>>(std::move(values));
   }
-  if (layer > 1 || has_subgraphs() || first_adjoint_) made.adjoint = transpose(made.forward);
+  if (!relabels_later() && has_adjoint(layer)) made.adjoint = transpose(made.forward);
   return made;
 }
 

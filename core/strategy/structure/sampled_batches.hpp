@@ -68,6 +68,10 @@ constexpr int kBatchesAhead = 2;
 /// Where the sizes of batches come from: from drawing them, or from bounds that no batch exceeds.
 enum class BatchSizesFrom : std::uint8_t { draws, bounds };
 
+/// Where the vertices at drawn edges get their numbers in a batch: where it is drawn, or on the device
+/// of the rank, which makes the transposed blocks there as well.
+enum class RelabelOn : std::uint8_t { host, device };
+
 /// Settings of mini_batch (StrategyConfig::own).
 struct MiniBatchSettings {
   /// Seeds of a step: on each rank, or of all together (SeedsFrom); for GraphSAINT the draws of a
@@ -90,6 +94,7 @@ struct MiniBatchSettings {
   StagesAhead ahead{kBatchesAhead};
   /// The ranks of a server draw and compute one batch of all their seeds together.
   bool cooperative = false;
+  RelabelOn relabel = RelabelOn::host;
   /// bounds: every batch is counted only (SampledBatches::largest()).
   BatchSizesFrom sizes = BatchSizesFrom::draws;
 };
@@ -161,6 +166,9 @@ struct SampledBatch {
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;
   bool alike = false;  ///< all layers have the same matrix
+  /// Columns of forward blocks are vertices until the device has relabelled them. It makes the adjoint
+  /// ones then, which are only counted here.
+  bool relabelled_later = false;
   /// For the training vertices of the last level, in their order; null: all count equally.
   std::shared_ptr<const std::vector<float>> target_weights;
   std::shared_ptr<const PairRows> pairs;  ///< that are scored, where links are learned
@@ -314,6 +322,10 @@ class SampledBatches {
   /// The lengths of the rows of A of these vertices, as if the excluded entries were not in the graph.
   std::vector<double> lengths_without(std::span<const Vertex> vertices,
                                       const ExcludedEntries& excluded) const;
+  double length_without(Vertex v, const ExcludedEntries& excluded,
+                        std::vector<EdgeIndex>& gone) const;
+  bool has_adjoint(int layer) const { return layer > 1 || has_subgraphs() || first_adjoint_; }
+  bool relabels_later() const { return settings_.relabel == RelabelOn::device; }
   SampledBatch::Layer cut(MessageFlow& flow, int layer, const ExcludedEntries& excluded) const;
   std::shared_ptr<const std::vector<float>> target_weights(
       const std::vector<Vertex>& vertices) const;

@@ -1,6 +1,7 @@
 // Experiment files: defaults, combinations, and the exact words of every refusal.
 #include "experiments/config/experiment.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -353,6 +354,22 @@ TEST(Refusal, OfBatchesThatCannotBe) {
             "take every neighbour that they have; leave it out");
   EXPECT_EQ(refusal(R"("sampler": "labor", "fanouts": [10, 5], "replace": true)"),
             "strategy.replace: goes with strategy.sampler neighbour: set it to false");
+  for (const auto& [more, why] :
+       {std::pair(R"("sampler": "cluster", "clusters": 4)",
+                  "numbers the ends of drawn edges, but batches of strategy.sampler cluster and "
+                  "saint-* know their vertices before their edges"),
+        std::pair(R"("sampler": "saint-walk")",
+                  "numbers the ends of drawn edges, but batches of strategy.sampler cluster and "
+                  "saint-* know their vertices before their edges"),
+        std::pair(
+            R"("fanouts": [10, 5], "replace": true)",
+            "does not go with strategy.replace, whose repeated neighbours become one entry on "
+            "the host"),
+        std::pair(R"("fanouts": [10, 5], "cooperative": true)",
+                  "does not go with strategy.cooperative, whose ranks share a batch by its "
+                  "numbers")})
+    EXPECT_EQ(refusal(std::string(more) + R"(, "relabel": "device")"),
+              fmt::format("strategy.relabel: \"device\" {}: set it to \"host\"", why));
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "together": 2)"),
             "strategy.together: only goes with \"sampler\": cluster");
   EXPECT_EQ(refusal(R"("fanouts": [10, 5], "walk_length": 3)"),

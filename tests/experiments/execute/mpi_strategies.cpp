@@ -167,6 +167,8 @@ bool samples_agree(MpiWorld& world, Communicator& communicator) {
   for (const BatchSampler sampler :
        {BatchSampler::saint_node, BatchSampler::saint_edge, BatchSampler::saint_walk})
     add("saint", in_batches({.batch = 20, .sampler = sampler}));
+  add("relabelled on the device",
+      in_batches({.batch = 8, .fanouts = {4, 3}, .relabel = RelabelOn::device}));
   add("learned features", in_batches({.batch = 8, .fanouts = {4, 3}})).strategy.learned.emplace();
   add("learned features of the whole graph", make_problem(data, world.size(), StrategyConfig{}))
       .strategy.learned.emplace();
@@ -208,7 +210,8 @@ bool samples_agree(MpiWorld& world, Communicator& communicator) {
     const Outcome outcome = execute_here(world, communicator, problem);
     const auto got = losses(outcome);
     good = agree(name, got, losses(testing::execute(problem))) && good;
-    if (!problem.edge_features || kernels == "cuda") continue;
+    const bool relabelled = mini_batch_of(problem.strategy).relabel == RelabelOn::device;
+    if ((!problem.edge_features && !relabelled) || kernels == "cuda") continue;
     if (got != losses(testing::execute(problem, kernels))) {
       fmt::print(stderr, "{}: the losses are not those of threads to the bit\n", name);
       good = false;

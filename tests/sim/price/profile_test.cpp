@@ -323,6 +323,25 @@ TEST(Rooflines, OfASparseProductWaitForItsLongestRow) {
   EXPECT_NEAR(skewed - 4e-6, sum / kDraws, 1e-9);
 }
 
+/// 1000 vertices and 10,000 entries, where a quarter of the rate is reached: a table of 2048 slots is
+/// cleared (8192 B), each vertex takes 12 B and each entry 16 B. A transpose moves 36 B for an
+/// entry and 8 B for a row offset.
+TEST(Rooflines, OfDrawnEdgesCountTheirTableAndTheirSort) {
+  DeviceProfile profile = a_gpu();
+  profile.roofline.by_kind["relabel"] = {1, 0.25};
+  profile.roofline.by_kind["transpose_sparse"] = {1, 0.5};
+  const Sparse a{0, {500, 1000}, 10000}, t{1, {1000, 500}, 10000};
+  const Tensor values = matrix_of(2, 10000, 1), t_values = matrix_of(3, 10000, 1);
+
+  const double relabel = op_seconds(
+      profile, Relabel{a, matrix_of(0, 1000, 1, DType::i32), matrix_of(1, 2048, 1, DType::i32)}, 1);
+  const double transposed = op_seconds(profile, TransposeSparse{a, values, t, t_values}, 1);
+
+  const double launch = profile.roofline.launch_seconds, rate = profile.roofline.bytes_per_second;
+  EXPECT_NEAR(relabel, launch + (8192 + 12000 + 160000) / (0.25 * rate), 1e-15);
+  EXPECT_NEAR(transposed, launch + (360000 + 8008) / (0.5 * rate), 1e-15);
+}
+
 TEST(Rooflines, TakeAVariantBeforeItsKind) {
   DeviceProfile profile = a_gpu();
   const Op transposed =

@@ -94,6 +94,13 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   return orrery::emulation::from_lane(mask, value,
                                       (lane & (w - 1)) + delta < w ? lane + delta : lane);
 }
+/// The threads of a grid take turns, so that nothing comes in between.
+template <class T>
+T atomicCAS(T* at, T expected, T value) {
+  const T before = *at;
+  if (before == expected) *at = value;
+  return before;
+}
 template <class T>
 T __ldg(const T* p) {
   return *p;
