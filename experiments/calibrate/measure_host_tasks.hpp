@@ -34,8 +34,8 @@ HostTasksBench host_tasks_bench(Effort effort, int cores);
 
 /// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
 /// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
-/// with numbers and without them, and by relation in a typed one, with one thread; draws negatives for links; copies the table with
-/// all cores.
+/// with numbers and without them, and by relation in a typed one, with one thread; draws negatives
+/// for links; copies the table with all cores.
 ///
 /// Errors    Error (folder not writable, disk full)
 HostTasks measure_host_tasks(const HostTasksBench& bench);
