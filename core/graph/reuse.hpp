@@ -13,7 +13,8 @@ namespace orrery {
 ///           number of edges since the column's last use and counts as columns · exp(−0.5772) at
 ///           its first. Gaps of random columns are geometric with mean `columns`, and the mean of
 ///           the logarithm of such a number is ln(columns) − 0.5772 (Euler's constant). Columns may
-///           have any names, also larger ones than their number (before a Relabel).
+///           have larger names than their number (before a Relabel); in large patterns others of them
+///           are followed then.
 /// Cost      O(edges); in large patterns a random sample of columns is followed
 double column_reuse(const Csr& a);
 

@@ -133,7 +133,8 @@ Json learned_from(const Json& root) {
     return all;
   }
   all["strategy"] = root["strategy"];
-  for (const char* key : {"evaluate_on", "column_tiles", "overlap", "memory", "cache", "pipeline"})
+  for (const char* key :
+       {"evaluate_on", "column_tiles", "overlap", "memory", "cache", "pipeline", "relabel"})
     all["strategy"].erase(key);
   if (strategy.first_layer != FirstLayer::mggcn_compat) all["strategy"].erase("first_layer");
   if (from == LearnsFrom::settings) return all;

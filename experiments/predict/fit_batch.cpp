@@ -133,7 +133,9 @@ std::optional<Shortage> drawn_batches_lack(const Experiment& experiment, const P
 [[noreturn]] void refuse_batch(const Experiment& experiment, const Problem& problem,
                                const Strategy& counted) {
   const Shortage lacking = *any_batch_lacks(experiment, problem, counted, 1);
-  std::string advice = "lower strategy.fanouts, use narrower layers or more ranks";
+  const bool draws = experiment.resolved["strategy"].contains("fanouts");
+  std::string advice =
+      (draws ? "lower strategy.fanouts, " : "") + std::string("use narrower layers or more ranks");
   if (experiment.fits_batch == BatchFit::any)
     advice += ", or \"fit_drawn\", which counts only what the run draws";
   if (problem.train.eval_every > 0) {

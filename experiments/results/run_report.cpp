@@ -292,12 +292,14 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
     if (run.result.value("timeline_ranks", Json()).is_number()) left = &run;
   if (left == nullptr) return "";
   const int kept = left->result["timeline_ranks"], ranks = left->experiment.ranks();
+  const bool by_kind = left->experiment.backend == "sim" && ranks > 64;
   return fmt::format(
       "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane{}\n",
-      kept < ranks ? fmt::format(" ({} of {} ranks: {} and the slowest, so that a "
-                                 "browser can open it)",
-                                 kept, ranks, ranks > 64 ? "some of each kind" : "the first ones")
-                   : "");
+      kept < ranks
+          ? fmt::format(" ({} of {} ranks: {} and the slowest, so that a "
+                        "browser can open it)",
+                        kept, ranks, by_kind ? "some of those that do alike" : "the first ones")
+          : "");
 }
 
 /// "as threads", "simulated on dgx-a100": simulated times are called simulated.

@@ -146,7 +146,8 @@ Reported report(const PreparedExperiment& prepared, const Placement& placement, 
     }
   }
   const auto ranks = static_cast<int>(costs.size());
-  timelines = thinned(std::move(timelines), slowest_of(costs), most_in_timelines(ranks));
+  timelines = thinned(std::move(timelines), slowest_of(costs),
+                      most_in_timelines(ranks, prepared.experiment.backend == "sim"));
   FinishedRun done{prepared.experiment, measure(costs, summaries), {}};
   done.result =
       result_json(done.experiment, prepared.problem->facts(), placement, outcome, done.measured);

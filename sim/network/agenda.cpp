@@ -123,7 +123,8 @@ void Agenda::spread() {
   std::nth_element(all.begin(), half, all.end(), earlier);
   begin_ = std::bit_cast<double>(std::min_element(all.begin(), half + 1, earlier)->time);
   const double width = std::bit_cast<double>(half->time) - begin_;
-  const double slots = static_cast<double>(all.size() / 2) / kInASlot;
+  const double slots =
+      std::min(static_cast<double>(kSlots), static_cast<double>(all.size() / 2) / kInASlot);
   // If they do not differ, or one is never, the first slot has them all.
   slots_a_second_ = width > 0 && width < 1e300 ? slots / width : 0;
   for (const Entry& entry : all) put(entry);

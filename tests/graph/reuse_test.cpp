@@ -57,6 +57,14 @@ TEST(ColumnReuse, IsSmallWhereNeighbouringRowsRepeatColumns) {
   EXPECT_LT(column_reuse(band), 0.01);
 }
 
+TEST(ColumnReuse, DoesNotDependOnTheNamesOfColumns) {
+  const Csr a = random_columns(20000, 1000);
+  Csr named = a;
+  for (Vertex& column : named.columns) column = 2'000'000'000 - 7 * column;
+
+  EXPECT_DOUBLE_EQ(column_reuse(named), column_reuse(a));
+}
+
 TEST(ColumnReuse, OfNothingIsOne) {
   EXPECT_EQ(column_reuse(Csr{}), 1);
   EXPECT_EQ(column_reuse(Csr{3, 5, {0, 0, 0, 0}, {}}), 1);

@@ -53,8 +53,16 @@ class OpenedFile {
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
-  /// The number of `bytes` at `offset` that were there: fewer at the end of the file.
+  /// The number of `bytes` at `offset` that were there: fewer at the end of the file. Waits as long
+  /// as the storage takes for them.
   std::int64_t read(std::int64_t offset, void* out, std::int64_t bytes) const {
+    const std::int64_t got = read_at_once(offset, out, bytes);
+    pass_storage(got);
+    return got;
+  }
+  /// The same for whoever calls pass_storage() for many of them together: a wait is hardly shorter
+  /// than 50 us.
+  std::int64_t read_at_once(std::int64_t offset, void* out, std::int64_t bytes) const {
     std::int64_t got = 0;
     while (got < bytes) {
       const auto more =
@@ -64,7 +72,6 @@ class OpenedFile {
         throw DataError(path_, fmt::format("byte {}", offset + got),
                         fmt::format("cannot be read: {}", std::strerror(errno)));
       if (more == 0) break;
-      pass_storage(more);
       got += more;
     }
     return got;
@@ -128,6 +135,7 @@ class Records final : public PieceOfFile {
           into[place + at(first) + i] = {static_cast<Vertex>(numbers[i * step]),
                                          static_cast<Vertex>(numbers[i * step + to])};
       }
+      pass_storage(2 * static_cast<std::int64_t>(sizeof(Number)) * (end - begin));
       std::uint64_t known = most_of_all;
       while (known < largest && !most_of_all.compare_exchange_weak(known, largest)) continue;
     });
@@ -173,7 +181,8 @@ class Records final : public PieceOfFile {
   }
   void read(std::int64_t first, Number* out, std::int64_t count) const {
     constexpr std::int64_t kBytes = sizeof(Number);
-    if (opened_.read(file_.data_offset + kBytes * first, out, kBytes * count) != kBytes * count)
+    if (opened_.read_at_once(file_.data_offset + kBytes * first, out, kBytes * count) !=
+        kBytes * count)
       throw DataError(opened_.path(), fmt::format("edge {}", next_),
                       "is missing: the file became shorter");
   }

@@ -92,6 +92,9 @@ TEST_F(Schemas, DescribeTheBatchThatFitsWhichARunTakes) {
     printed("run " + options + " --quiet --out " + in(word).string());
 
     EXPECT_EQ(json(word + "/config.json")["strategy"]["batch"], plan["fitted"]["strategy.batch"]);
+    // Complete, with a number where the file has a word; where numbers are made is no part of it.
+    for (const std::string other : {"", " --set strategy.relabel=device"})
+      printed("run " + options + other + " --quiet --resume --out " + in(word).string());
   }
   EXPECT_TRUE(printed("plan " + file() + " --json")["fitted"].is_null());
 }

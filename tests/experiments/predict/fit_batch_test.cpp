@@ -219,6 +219,11 @@ TEST(BatchThatFits, SaysWhatIsMissingAndWhatWouldHelp) {
   EXPECT_NE(tight.find("set train.eval_every to 0, lower strategy.fanouts"), std::string::npos)
       << tight;
   EXPECT_NE(tight.find("device memory of a rank: it can take"), std::string::npos) << tight;
+  EXPECT_EQ(
+      refusal_of_batch("fit", 64, {R"(strategy={"type": "mini_batch", "sampler": "saint-walk"})"})
+          .find("strategy.fanouts"),
+      std::string::npos)
+      << "it has none";
   EXPECT_EQ(refusal_of_batch("most", whole, none),
             "strategy.batch: found \"most\", expected a number or \"fit\" or \"fit_drawn\"");
   EXPECT_NE(refusal_of_batch("fit", whole, {"strategy={\"type\": \"full_graph\"}"})

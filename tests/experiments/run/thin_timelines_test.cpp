@@ -33,6 +33,11 @@ TEST(ThinnedTimelines, HoldTheSlowestHoweverLargeItIs) {
   EXPECT_EQ(ranks_of(thinned(timelines(3, 10), 1, 5)), (std::vector<int>{1}));
 }
 
+TEST(ThinnedTimelines, AreFewerOfManySimulatedRanksAlone) {
+  EXPECT_EQ(most_in_timelines(1024, false), most_in_timelines(2, true));
+  EXPECT_LT(most_in_timelines(65, true), most_in_timelines(64, true));
+}
+
 TEST(ThinnedTimelines, CountMarksOfMemoryToo) {
   auto all = timelines(2, 10);
   all[0].memory.resize(20);
