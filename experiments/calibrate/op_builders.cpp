@@ -206,9 +206,9 @@ Op scatter_add_rows(Workspace& w, const Sizes& sizes, std::uint32_t) {
                         w.output(2 * m.rows, m.cols)};
 }
 
-/// A block as a layer of a batch has it: ten edges a row, two to a column.
+/// A block as a layer of a batch has it: eight edges a row, two to a column.
 std::shared_ptr<const Csr> drawn_block(const Sizes& sizes, std::uint32_t seed) {
-  constexpr std::int64_t kDegree = 10;
+  constexpr std::int64_t kDegree = 8;  // a factor of all sizes in the grids
   const std::int64_t rows = std::max<std::int64_t>(1, whole(sizes, "size") / kDegree);
   return spread_pattern(rows * kDegree / 2, even_offsets(rows, static_cast<double>(kDegree)), seed);
 }
