@@ -218,7 +218,7 @@ TEST(EdgeStore, ATableHasEachRowOnceAndLiesInHostMemory) {
   EXPECT_EQ(rows, entries + 3) << "and that of zeros on every rank";
 }
 
-std::string text_of(const StagesAhead& ahead) {
+std::string told_stages(const StagesAhead& ahead) {
   return fmt::format("sample {}, fetch {}, load {}", ahead.sample, ahead.fetch, ahead.load);
 }
 
@@ -233,7 +233,7 @@ TEST(EdgeStore, NothingDependsOnHowFarAheadRowsAreFetched) {
     const auto want = losses(execute(with({2, 0, 1})));
     for (const StagesAhead& ahead :
          {StagesAhead{0, 0, 0}, {0, 1, 0}, {0, 0, 3}, {25, 5, 1}, {3, 2, 2}}) {
-      SCOPED_TRACE(text_of(ahead));
+      SCOPED_TRACE(told_stages(ahead));
       EXPECT_EQ(losses(execute(with(ahead, 20))), want);
       testing::expect_as_recorded(with(ahead, 20));
     }
