@@ -191,16 +191,6 @@ std::uint64_t sum_of_numbers(const Csr& rows, std::int64_t first_row) {
   return sum;
 }
 
-/// use(source, destination) for all edges that belong to the graph.
-template <class Use>
-void each_edge(const std::vector<Edge>& edges, bool mirrored, const Use& use) {
-  for (const Edge& e : edges) {
-    if (e.source == e.destination) continue;
-    use(e.source, e.destination);
-    if (mirrored) use(e.destination, e.source);
-  }
-}
-
 /// The part of any vertex. It is looked up where its neighbourhood of vertices begins, because divisions
 /// take longer than all else that is done with an edge.
 class PartsOfVertices {

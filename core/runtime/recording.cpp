@@ -32,8 +32,9 @@ int epochs_to_record(const Body& body) {
   return std::min(std::max(2, body.period()), body.epochs());
 }
 
-Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities) {
-  Recorder recorder({rank, body.ranks(), capacities, true});
+Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities,
+                    bool keeps_steps) {
+  Recorder recorder({rank, body.ranks(), capacities, keeps_steps});
   Program counted;
   LoadCounter counter(counted);
   RunControl control;
@@ -54,17 +55,19 @@ std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities
   return programs;
 }
 
-Programs record_shared(const Body& body, int epochs, const Capacities& capacities) {
+Programs record_shared(const Body& body, int epochs, const Capacities& capacities,
+                       bool keeps_steps) {
   std::vector<int> representatives;  // each once, in ascending order
   Programs programs(static_cast<std::size_t>(body.ranks()));
   for (int rank = 0; rank < body.ranks(); ++rank)
     if (body.representative(rank) == rank) representatives.push_back(rank);
   const auto entry = [&](int rank) -> auto& { return programs[at(rank)]; };
-  parallel_for(
-      static_cast<std::int64_t>(representatives.size()), 1, [&](std::int64_t i, std::int64_t) {
-        const int rank = representatives[at(i)];
-        entry(rank) = std::make_shared<const Program>(record_rank(body, rank, epochs, capacities));
-      });
+  parallel_for(static_cast<std::int64_t>(representatives.size()), 1,
+               [&](std::int64_t i, std::int64_t) {
+                 const int rank = representatives[at(i)];
+                 entry(rank) = std::make_shared<const Program>(
+                     record_rank(body, rank, epochs, capacities, keeps_steps));
+               });
   for (int rank = 0; rank < body.ranks(); ++rank) entry(rank) = entry(body.representative(rank));
   return programs;
 }

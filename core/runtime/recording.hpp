@@ -20,7 +20,10 @@ int epochs_to_record(const Body& body);
 /// The program of one rank, set-up to tear-down, of a run of `epochs` epochs.
 ///
 /// Errors    OutOfMemory as in the real run
-Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities);
+/// Cost      without steps (`keeps_steps`) a program knows its peaks and volumes alone, and takes little
+///           memory
+Program record_rank(const Body& body, int rank, int epochs, const Capacities& capacities,
+                    bool keeps_steps = true);
 
 /// The same for all ranks.
 std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities& capacities);
@@ -29,6 +32,7 @@ std::vector<Program> record_ranks(const Body& body, int epochs, const Capacities
 /// body.representative(r). It has its own rank number and, in own_group(), its own groups.
 ///
 /// Cost      each representative is recorded once, in parallel
-Programs record_shared(const Body& body, int epochs, const Capacities& capacities);
+Programs record_shared(const Body& body, int epochs, const Capacities& capacities,
+                       bool keeps_steps = true);
 
 }  // namespace orrery

@@ -28,6 +28,7 @@
 #include "core/runtime/buffer.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "experiments/bench/median.hpp"
 
 namespace orrery {
 namespace {
@@ -135,11 +136,6 @@ double mean_over_ranks(MpiWorld& world, double mine) {
     sum += value;
   }
   return sum / world.size();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 template <class Part>

@@ -25,6 +25,7 @@
 #include "core/base/rng.hpp"
 #include "core/inference/held_rows.hpp"
 #include "core/inference/input/edge_list_files.hpp"
+#include "experiments/bench/median.hpp"
 
 namespace orrery {
 namespace {
@@ -95,11 +96,6 @@ Taken build_once(const std::string& file, std::int64_t vertices, int threads,
     digest += part.symmetric ? 1 : 0;
   }
   return taken;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
 }
 
 void measure(const std::string& file, std::int64_t vertices, int threads, const TileLayout& layout,

@@ -30,6 +30,7 @@
 #include "core/strategy/train/record.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/bench/bench_bounds.hpp"
+#include "experiments/bench/median.hpp"
 #include "experiments/execute/execute.hpp"
 
 namespace orrery {
@@ -37,12 +38,6 @@ namespace {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 Problem problem_of(const std::string& dataset) {

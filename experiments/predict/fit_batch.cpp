@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
-#include "core/runtime/recorder.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
@@ -70,25 +67,6 @@ std::optional<Shortage> shortage_of(const Experiment& experiment, const Programs
   return Shortage{"host memory of a server", bytes, server->room};
 }
 
-class Unobserved final : public RunObserver {
- public:
-  bool epochs_done(std::span<const EpochReport> /*reports*/) override { return true; }
-};
-
-/// Peaks of what every rank does in these epochs, without the steps.
-Programs recorded_peaks(const Body& body, int epochs, const Capacities& capacities) {
-  Programs programs(at(body.ranks()));
-  parallel_for(body.ranks(), 1, [&](std::int64_t rank, std::int64_t) {
-    Recorder recorder({static_cast<int>(rank), body.ranks(), capacities, false});
-    Unobserved nobody;
-    RunControl control;
-    control.epochs = epochs;
-    body.run(recorder, nobody, control);
-    programs[at(rank)] = std::make_shared<const Program>(recorder.program());
-  });
-  return programs;
-}
-
 /// The epochs whose batches are drawn: those that train, or of a simulation.
 int drawn_epochs(const Experiment& experiment, const Body& body) {
   if (experiment.trains()) return body.epochs();
@@ -99,7 +77,7 @@ std::optional<Shortage> any_batch_lacks(const Experiment& experiment, const Prob
                                         const Strategy& counted, std::int64_t seeds) {
   const auto strategy = counted.with_largest_batches_of(seeds);
   const TrainingBody body(*strategy, problem);
-  return shortage_of(experiment, recorded_peaks(body, epochs_to_record(body), {}),
+  return shortage_of(experiment, record_shared(body, epochs_to_record(body), {}, false),
                      mini_batch_of(problem.strategy).cache.bytes > 0);
 }
 
@@ -113,8 +91,8 @@ std::optional<Shortage> lacking_in(const Experiment& experiment, const Problem& 
   const TrainingBody body(*strategy, drawn);
   try {
     return shortage_of(
-        experiment, recorded_peaks(body, epochs(experiment, body), memory_capacities(experiment)),
-        false);
+        experiment,
+        record_shared(body, epochs(experiment, body), memory_capacities(experiment), false), false);
   } catch (const OutOfMemory&) {  // at the first step that is too large
     return Shortage{};
   }

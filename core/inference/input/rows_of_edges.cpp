@@ -252,11 +252,8 @@ void RowsOfEdges::add(std::span<const Vertex> pairs) {
 
 void RowsOfEdges::add(std::span<const Edge> edges, bool mirrored) {
   deal(std::ssize(edges), [&](std::int64_t begin, std::int64_t end, const auto& add_one) {
-    for (const Edge& e : edges.subspan(at(begin), at(end - begin))) {
-      if (e.source == e.destination) continue;
-      add_one(e.destination, e.source);
-      if (mirrored) add_one(e.source, e.destination);
-    }
+    each_edge(edges.subspan(at(begin), at(end - begin)), mirrored,
+              [&](Vertex source, Vertex destination) { add_one(destination, source); });
   });
 }
 

@@ -13,6 +13,17 @@
 
 namespace orrery {
 
+/// use(source, destination) for all edges that belong to the graph: no self-loops; `mirrored`: the
+/// reverses as well.
+template <class Use>
+void each_edge(std::span<const Edge> edges, bool mirrored, const Use& use) {
+  for (const Edge& e : edges) {
+    if (e.source == e.destination) continue;
+    use(e.source, e.destination);
+    if (mirrored) use(e.destination, e.source);
+  }
+}
+
 /// Edges that come in pieces, until their rows are wanted.
 ///
 /// Each edge is dealt once to a block of rows that fits into a core's cache. There it is sorted digit

@@ -9,6 +9,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "core/base/huge_pages.hpp"
 #include "core/runtime/ledger.hpp"
 
 namespace orrery {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kHostAlignment = 64;
 /// Large tensors lie on huge pages if the system grants them. Random rows then rarely miss the TLB,
 /// which is worth up to twice the speed of a sparse product.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kHugePage = kHugePageBytes;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -29,8 +30,7 @@ std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1)
 class HugePages {
  public:
   void advise(void* block, std::size_t bytes) noexcept {
-    // only hints: a refusal costs only speed
-    ::madvise(block, bytes, MADV_HUGEPAGE);
+    advise_huge_pages(block, bytes);
     try {
       const std::lock_guard lock(mutex_);
       std::size_t& huge = huge_[block];
