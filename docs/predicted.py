@@ -12,7 +12,7 @@ from zlib import crc32
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "analysis"))
 
-ROW = re.compile(r"^\| (?P<name>\S+) (?P<rest>[^|]*)\| (?P<real>[\d.]+) ms \| (?P<simulated>[\d.]+) ms \|")
+ROW = re.compile(r"^\| (?P<name>[^\s|]+) (?P<rest>[^|]*)\| (?P<real>[\d.]+ m?s) \| (?P<simulated>[\d.]+ m?s)[^|]*\|")
 KINDS = (("threads and processes, a core for each rank", lambda name: not ("4-strategies" in name or "netcluster" in name)),
          ("two servers with shaped links", lambda name: "netcluster" in name),
          ("four ranks on two cores", lambda name: "4-strategies" in name))
@@ -21,8 +21,13 @@ KINDS = (("threads and processes, a core for each rank", lambda name: not ("4-st
 def runs():
     """(name, measured, simulated) of each row, in ms."""
     text = (DOCS / "benchmarks.md").read_text().split("## Simulations beside the truth")[1].split("\n## ")[0]
-    return [(row["name"], float(row["real"]), float(row["simulated"]))
+    return [(row["name"], milliseconds(row["real"]), milliseconds(row["simulated"]))
             for row in map(ROW.match, text.splitlines()) if row]
+
+
+def milliseconds(shown):
+    number, unit = shown.split()
+    return float(number) * (1 if unit == "ms" else 1000)
 
 
 def mark(found):
@@ -43,9 +48,9 @@ def draw(found):
         axes.scatter(*zip(*points), label=f"{label} ({len(points)})", color=PARTS[part].light, marker=shape, s=28)
     axes.axhline(0, color=INK.light, linewidth=1)
     axes.axhspan(-10, 10, color="#000000", alpha=0.07, linewidth=0)
-    axes.set(xscale="log", xlabel="measured epoch, ms", ylabel="error of the simulation, %", ylim=(-55, 25),
+    axes.set(xscale="log", xlabel="measured epoch, ms", ylabel="error of the simulation, %", ylim=(-55, 80),
              title="Simulated against measured epochs; the grey band is 10 %")
-    axes.legend(loc="lower right", frameon=False)
+    axes.legend(loc="upper right", frameon=False)
     figure.savefig(DOCS / "predicted.svg", metadata={"Date": None, "Description": mark(found)})
 
 
