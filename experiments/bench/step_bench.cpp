@@ -165,13 +165,13 @@ void run(const std::string& dataset, std::size_t most) {
     read.push_back(alone.seconds_of_reading(*batch.vertices, problem.data->vertices(), width));
     rows += static_cast<double>(batch.rows.front()) / static_cast<double>(count);
     edges += static_cast<double>(batch.edges) / static_cast<double>(count);
-    // Layer 1 aggregates the features, because they are narrower than its output; the last layer
-    // aggregates its product. No gradient passes the features.
+    // No gradient passes the features.
     double products = 0;
     for (std::size_t l = 0; l < batch.layers.size(); ++l) {
-      const std::int64_t columns = l == 0                         ? width
-                                   : l + 1 == batch.layers.size() ? problem.facts().classes
-                                                                  : problem.model.hidden;
+      const std::int64_t in = l == 0 ? width : problem.model.hidden;
+      const std::int64_t out =
+          l + 1 == batch.layers.size() ? problem.facts().classes : problem.model.hidden;
+      const std::int64_t columns = transforms_first(problem.model.order, in, out, true) ? out : in;
       products += alone.seconds_of(batch.layers[l].forward.csr(), columns);
       if (batch.layers[l].adjoint)
         products += alone.seconds_of(batch.layers[l].adjoint->csr(), columns);

@@ -259,6 +259,44 @@ TEST(MiniBatch, LossesAreThoseOfOneRankWithAllSeeds) {
     }
 }
 
+/// Counted by hand: a dense product forward, one for the gradient of its weights, and beyond the first
+/// layer one for the gradient below. Each has the rows of a block's result, or those of its input where
+/// that saves enough of the sparse product.
+TEST(MiniBatch, DenseProductsHaveTheRowsOfTheResultUnlessItIsFarNarrower) {
+  for (const auto& [hidden, last_has_inputs] : {std::pair{24, false}, std::pair{40, true}})
+    for (const ModelType type : {ModelType::gcn, ModelType::sage}) {
+      Problem p = make_problem(random_dataset(150, 1200, 40, 5, false), 1,
+                               batches_of(sampled(20, {4, 3, 3})));
+      p.model.type = type;
+      p.model.layers = 3;
+      p.model.hidden = hidden;
+      p.train.epochs = 1;
+      p.train.eval_every = 0;
+      const SampledBatches batches(p);
+      const double in[] = {40.0, double(hidden), double(hidden)},
+                   out[] = {double(hidden), double(hidden), 5};
+      double expected = 0;
+      for (int step = 0; step < batches.steps(); ++step) {
+        const SampledBatch batch = batches.batch(0, 0, step);
+        for (std::size_t l = 0; l < 3; ++l) {
+          const auto inputs = static_cast<double>(batch.rows[l]),
+                     results = static_cast<double>(batch.rows[l + 1]);
+          const double rows = l == 2 && last_has_inputs ? inputs : results;
+          const double products = l == 0 ? 2 : 3;
+          expected += products * in[l] * out[l] * (rows + (type == ModelType::sage ? results : 0));
+        }
+      }
+
+      double counted = 0;
+      const auto programs = record_training(*make_strategy(p), p, 1, {});
+      for (const Step& step : programs.front().steps)
+        if (const auto* submit = std::get_if<SubmitStep>(&step))
+          if (const auto* product = std::get_if<Gemm>(&submit->op)) counted += product->flops() / 2;
+
+      EXPECT_EQ(counted, expected) << type.name << ", hidden " << hidden;
+    }
+}
+
 // ---- equal work
 
 std::shared_ptr<const Dataset> with_seeds(const std::vector<Vertex>& training) {

@@ -322,7 +322,7 @@ bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts)
   if (model.type != ModelType::gcn && model.type != ModelType::sage) return true;
   if (model.order == LayerOrder::aggregate_both) return true;
   const bool last = model.layers == 1 && model.dense_layers == 0;
-  return transforms_first(model.order, facts.features, last ? facts.classes : model.hidden);
+  return transforms_first(model.order, facts.features, last ? facts.classes : model.hidden, true);
 }
 
 MiniBatchSettings mini_batch_of(const StrategyConfig& config) {

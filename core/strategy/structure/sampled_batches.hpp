@@ -99,8 +99,8 @@ struct MiniBatchSettings {
   BatchSizesFrom sizes = BatchSizesFrom::draws;
 };
 
-/// Whether the gradient of the first layer's weights needs Aᵀ. Only our own layers are known not to
-/// need it if they aggregate first.
+/// Whether the gradient of the first layer's weights needs Aᵀ in sampled blocks. Only our own layers are
+/// known not to need it if they aggregate first.
 bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts);
 
 /// The settings of a strategy, or defaults if it has none of its own.
