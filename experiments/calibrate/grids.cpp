@@ -20,7 +20,13 @@ Axes full_axes(const std::string& key) {
   if (key == "spmm/heads")
     return {
         {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {2, 8}},
-        {"columns", {1, 8, 64}},      {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+        {"columns", {2, 8, 64}},      {"ragged", {1, 2}},  {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
+  if (key == "spmm/columns")  // a value for each column: rows of one entry are those of pairs
+    return {{"rows", {256, 4096, 65536}},
+            {"degree", {1, 4}},
+            {"width", {8, 32, 64}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {1 * kMiB, 24 * kMiB}}};
   if (key == "sddmm")
     return {
         {"rows", {128, 2048, 32768}}, {"degree", {6, 64}}, {"heads", {1, 8}},
@@ -60,10 +66,16 @@ Axes full_gpu_axes(const std::string& key) {
     return {{"rows", {4096, 65536, 262144}},
             {"degree", {4, 64}},
             {"heads", {2, 8}},
-            {"columns", {1, 8, 64}},
+            {"columns", {2, 8, 64}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {1 * kMiB, 256 * kMiB}},
             {"skew", {1, 128}}};
+  if (key == "spmm/columns")
+    return {{"rows", {4096, 65536}},
+            {"degree", {1, 16}},
+            {"width", {8, 32, 64}},
+            {"ragged", {1, 2}},
+            {"reuse_bytes", {1 * kMiB, 256 * kMiB}}};
   if (key == "sddmm")
     return {{"rows", {4096, 65536, 262144}},
             {"degree", {4, 64}},

@@ -98,7 +98,8 @@ std::shared_ptr<const Csr> spread_pattern(std::int64_t cols, std::vector<EdgeInd
   return csr;
 }
 
-/// Rows of few edges are those of a tile, whose product is added to that of other tiles.
+/// Rows of few edges with one value each are those of a tile, whose product is added to that of other
+/// tiles.
 constexpr std::int64_t kFewEdges = 2;
 
 /// The operation measured on a pattern: y = a·x, or the dots of its entries.
@@ -107,7 +108,7 @@ enum class OnPattern { product, dots };
 Op product(Workspace& w, std::shared_ptr<const Csr> csr, double reuse, std::int64_t width,
            std::int64_t heads = 1) {
   const std::int64_t rows = csr->rows, cols = csr->cols, nnz = csr->nnz();
-  const float beta = nnz <= kFewEdges * rows ? 1 : 0;
+  const float beta = heads == 1 && nnz <= kFewEdges * rows ? 1 : 0;
   const Sparse a = w.pattern(std::move(csr), reuse);
   return SpMM{a, w.input(nnz, heads), w.input(cols, width), w.output(rows, width), beta};
 }
@@ -118,11 +119,9 @@ Op dots(Workspace& w, std::shared_ptr<const Csr> csr, std::int64_t width, std::i
   return Sddmm{a, w.input(rows, width), w.input(cols, width), w.output(nnz, heads)};
 }
 
-/// Heads of this many columns each; `axis` is that of the columns.
-Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t heads,
-            const char* axis, OnPattern what = OnPattern::product) {
-  const std::int64_t columns = width_of(sizes, axis), width = heads * columns;
-  const double longer = sizes.find(axis)->second / static_cast<double>(columns);
+/// Rows of edges to rows of x with this width, `longer` times as many as asked for.
+std::shared_ptr<const Csr> pattern_of(const Sizes& sizes, double longer, std::int64_t width,
+                                      std::uint32_t seed) {
   const auto rows = std::llround(sizes.at("rows") * longer);
   const std::int64_t cols = std::max<std::int64_t>(1, whole(sizes, "reuse_bytes") / (4 * width));
   const double degree = sizes.at("degree");
@@ -130,7 +129,15 @@ Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t h
   auto offsets = skew == sizes.end() || skew->second <= 1
                      ? even_offsets(rows, degree)
                      : skewed_offsets(rows, static_cast<double>(rows) * degree, skew->second);
-  auto csr = spread_pattern(cols, std::move(offsets), seed);
+  return spread_pattern(cols, std::move(offsets), seed);
+}
+
+/// Heads of this many columns each; `axis` is that of the columns.
+Op heads_of(Workspace& w, const Sizes& sizes, std::uint32_t seed, std::int64_t heads,
+            const char* axis, OnPattern what = OnPattern::product) {
+  const std::int64_t columns = width_of(sizes, axis), width = heads * columns;
+  const double longer = sizes.find(axis)->second / static_cast<double>(columns);
+  auto csr = pattern_of(sizes, longer, width, seed);
   if (what == OnPattern::dots) return dots(w, std::move(csr), width, heads);
   return product(w, std::move(csr), 1, width, heads);
 }
@@ -140,6 +147,11 @@ Op spmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
 }
 Op spmm_heads(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns");
+}
+Op spmm_columns(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
+  const std::int64_t width = width_of(sizes);
+  const double longer = sizes.at("width") / static_cast<double>(width);
+  return product(w, pattern_of(sizes, longer, width, seed), 1, width, width);
 }
 Op sddmm(Workspace& w, const Sizes& sizes, std::uint32_t seed) {
   return heads_of(w, sizes, seed, whole(sizes, "heads"), "columns", OnPattern::dots);
@@ -372,6 +384,7 @@ const std::map<std::string, Build>& builders() {
        }},
       {"spmm", spmm},
       {"spmm/heads", spmm_heads},
+      {"spmm/columns", spmm_columns},
       {"sddmm", sddmm},
       {"edge_softmax", edge_softmax(false)},
       {"edge_softmax/ends", edge_softmax(true)},

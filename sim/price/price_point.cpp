@@ -70,13 +70,13 @@ PricePoint point(const SpMM& op) {
   const Gathers g(op.a, op.x.cols());
   const bool empty = op.y.shape.size() == 0;
   const std::int64_t columns = op.x.cols() / op.heads();
-  if (op.heads() > 1) return with_heads("spmm/heads", empty, g, op.heads(), columns);
-  return {op.kKind,
+  if (op.heads() > 1 && columns > 1) return with_heads("spmm/heads", empty, g, op.heads(), columns);
+  return {op.heads() > 1 ? "spmm/columns" : op.kKind,
           empty,
           {{"rows", g.rows},
            {"degree", g.degree},
            {"width", g.width},
-           {"ragged", ragged(columns)},
+           {"ragged", ragged(op.x.cols())},
            {"reuse_bytes", g.reuse_bytes},
            {"skew", g.skew}}};
 }
@@ -179,6 +179,7 @@ const std::vector<std::string>& price_keys() {
                                              "save",
                                              "spmm",
                                              "spmm/heads",
+                                             "spmm/columns",
                                              "sddmm",
                                              "edge_softmax",
                                              "edge_softmax/ends",

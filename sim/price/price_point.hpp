@@ -43,6 +43,7 @@ class PricePoint {
 ///                         4), skew
 ///   spmm/heads            the same, heads (values of an entry) and columns (of each head); ragged
 ///                         is of these columns
+///   spmm/columns          as spmm, with a value for each column of an entry: products of ends, maxima
 ///   sddmm                 as spmm/heads; of one head too
 ///   edge_softmax and      size (elements of the weights), width (heads), ragged
 ///   its backward, /ends

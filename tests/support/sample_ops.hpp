@@ -14,7 +14,7 @@ inline Tensor matrix_of(std::uint32_t id, std::int64_t rows, std::int64_t cols,
 
 /// In the order of price_keys(). All are valid.
 ///
-/// Requires  rows at least 1, width at least 2: the product with heads has one for each column
+/// Requires  rows at least 1, width at least 2: a product has a value for each column of an entry
 inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
   const auto vertices = std::make_shared<const std::vector<Vertex>>(static_cast<std::size_t>(rows));
   const auto floats =
@@ -26,7 +26,7 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
                column = matrix_of(7, rows, 1), f64 = matrix_of(8, 1, 1, DType::f64),
                counts = matrix_of(9, 1, 3, DType::f64),
                many = matrix_of(10, rows, width, DType::i32), row2 = matrix_of(11, 1, width),
-               turned = matrix_of(12, width, rows);
+               turned = matrix_of(12, width, rows), two_heads = matrix_of(24, rows, 2 * width);
   const Tensor moments = matrix_of(16, 1, 2 * width + 1, DType::f64),
                averages = matrix_of(17, 2, width);
   const Dropout drop{0.5, 1, 1, 1, index, 0};
@@ -40,6 +40,7 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
           Copy{x, y},
           Save{x, std::make_shared<std::vector<float>>()},
           SpMM{a, {}, x, y, 0},
+          SpMM{a, matrix_of(23, 8 * rows, 2), two_heads, matrix_of(25, rows, 2 * width), 0},
           SpMM{a, matrix_of(15, 8 * rows, width), x, y, 0},
           Sddmm{a, x, y, matrix_of(15, 8 * rows, width)},
           EdgeSoftmax{a, matrix_of(15, 8 * rows, width), {}},

@@ -132,6 +132,20 @@ TEST(OpBuilders, MakeColumnsOfHeadsRaggedForTheSameWork) {
   }
 }
 
+TEST(OpBuilders, PickARowForEachPair) {
+  Workspace workspace(16 * kMiB);
+  const Sizes sizes{
+      {"rows", 1000}, {"degree", 1}, {"width", 32}, {"ragged", 1}, {"reuse_bytes", 100'000}};
+
+  const Op op = build_ops("spmm/columns", sizes)(workspace, 0)[0];
+
+  const auto& pick = std::get<SpMM>(op);
+  EXPECT_EQ(pick.a.shape.rows, 1000);
+  EXPECT_EQ(pick.a.nnz, 1000);
+  EXPECT_EQ(pick.heads(), 32);
+  EXPECT_EQ(pick.beta, 0) << "nothing is added";
+}
+
 TEST(OpBuilders, MakeRowsAsSkewedAsAskedForOfTheSameEdges) {
   Workspace workspace(16 * kMiB);
   for (const double skew : {1, 8, 64}) {

@@ -320,6 +320,29 @@ std::string profile_that_draws() {
   return file;
 }
 
+/// Parts without neighbours hold each of the 2000 vertices once, and every epoch loads all of them. A
+/// number of their 24 features takes 10 us; what else a load copies takes microseconds.
+TEST_F(Simulate, OfPartsLoadsThemForAsLongAsTheirPricesSay) {
+  Json profile = profile_of_devices();
+  profile["tables"]["load/features"] = {{"axes", {{{"name", "size"}, {"points", {1, 2}}}}},
+                                        {"seconds", {10e-6, 20e-6}},
+                                        {"fit_error", 0},
+                                        {"source", "assumption: made up for a test"}};
+  const std::string file = ::testing::TempDir() + "profile-that-loads.json";
+  std::ofstream(file) << profile;
+
+  const Simulated run = simulated(
+      experiment_with({"simulation.profile=\"" + file + "\"", "partition.parts=12",
+                       R"(strategy={"type": "model_averaging", "interval": 1, "hops": 0})"}));
+
+  for (const std::size_t epoch : {1, 2}) {
+    double seconds = 0;
+    for (const RankOutcome& rank : run.made.outcome.ranks)
+      seconds += rank.epochs[epoch].breakdown.load;
+    EXPECT_NEAR(seconds, 2000 * 24 * 10e-6, 0.01 * 2000 * 24 * 10e-6) << epoch;
+  }
+}
+
 /// With one structure ahead, that of step i + 1 is drawn while step i computes.
 TEST_F(Simulate, DrawingAheadIsBesideTheStepBefore) {
   const Experiment experiment =

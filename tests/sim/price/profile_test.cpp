@@ -275,6 +275,21 @@ TEST(Tables, OfHeadsAreApartFromThoseOfOneValue) {
             std::string::npos);
 }
 
+/// Rows of one entry with a value for each column, as those of pairs of vertices are picked.
+TEST(Tables, OfAValueForEachColumnAreApartFromThoseOfHeads) {
+  DeviceProfile profile;
+  profile.tables["spmm/heads"] = {{{"heads", {2, 8}}, {"columns", {2, 8}}}, {9, 9, 9, 9}, 0};
+  EXPECT_THROW(op_seconds(profile, with_heads(10, 20, 10, 8, 1), 1), Uncalibrated);
+  profile.tables["spmm/columns"] = {
+      {{"degree", {1, 16}}, {"width", {8, 32}}, {"ragged", {1, 2}}}, {1, 2, 3, 4, 5, 6, 7, 8}, 0};
+  EXPECT_EQ(problem_of(profile.tables["spmm/columns"], "spmm/columns"), "");
+
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 10, 32, 1), 1), 3);
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 160, 8, 1), 1), 5);
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 10, 7, 1), 1), 2) << "7 are ragged";
+  EXPECT_DOUBLE_EQ(op_seconds(profile, with_heads(10, 20, 10, 8, 2), 1), 9) << "two columns a head";
+}
+
 /// Rows of 164 bytes begin anywhere at a multiple of 4: 164 + 32 - 4 = 192 of 6 sectors on average.
 TEST(Rooflines, OfASparseProductGatherWholeSectors) {
   const SpMM narrow = std::get<SpMM>(product(10000, 1000000, 100000, 41));
