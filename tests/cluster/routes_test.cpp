@@ -24,9 +24,9 @@ void join(Cluster& c, int a, int b, double rate, double latency = 0) {
   c.links.push_back({a, b, rate, latency, Duplex::kFull, "link"});
 }
 
-/// A random cluster: 2 servers of 2 or 3 devices, 1 or 2 switches and a NIC each, 2 network
+/// A random cluster: servers of 2 or 3 devices, 1 or 2 switches and a NIC each, 2 network
 /// switches, links between any nodes of a server, rates of few values so that equal routes occur.
-Cluster random_cluster(unsigned seed) {
+Cluster random_cluster(unsigned seed, int servers = 2) {
   std::mt19937 draw(seed);
   Cluster c{"random", "", {}, {}, {}};
   c.relay_through_devices = seed % 4 == 0;
@@ -35,7 +35,7 @@ Cluster random_cluster(unsigned seed) {
   std::vector<int> network{add(c, "a", NodeKind::kNetworkSwitch, kNoServer),
                            add(c, "b", NodeKind::kNetworkSwitch, kNoServer)};
   join(c, network[0], network[1], rate(), latency());
-  for (int s = 0; s < 2; ++s) {
+  for (int s = 0; s < servers; ++s) {
     std::vector<int> inside;
     const std::string at = "s" + std::to_string(s) + "/";
     for (unsigned i = 0; i < 2 + draw() % 2; ++i)
@@ -169,6 +169,25 @@ TEST(Routes, AreTheBestOfAllPathsOfRandomClusters) {
 
   EXPECT_GT(clusters, 20);
   EXPECT_GT(refused, 20);
+}
+
+/// The search for some targets leaves out what no route to them passes.
+TEST(Routes, ToOneTargetAreThoseAmongRoutesToAll) {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const Cluster c = random_cluster(seed, 4);
+    if (find_unreachable(c)) continue;
+    const Router router(c);
+    for (int from = 0; from < static_cast<int>(c.devices.size()); ++from) {
+      const std::vector<Route> all = router.from(from);
+      for (int to = 0; to < static_cast<int>(c.devices.size()); ++to) {
+        const Route alone = router.between(from, to);
+        EXPECT_EQ(alone.hops, all[static_cast<std::size_t>(to)].hops) << "seed " << seed;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 100);
 }
 
 TEST(Routes, HaveTheRateOfTheirSlowestLinkAndTheSumOfLatencies) {
