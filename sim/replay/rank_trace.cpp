@@ -10,20 +10,21 @@ namespace {
 /// What was done on one lane, one span after the other.
 class LaneSpans {
  public:
-  LaneSpans(int lane, const PricedProgram& program, const RankTrace& trace)
+  LaneSpans(int lane, const PricedProgram& program, const RankTrace& trace,
+            const DoneRecords& records)
       : program_(program),
         trace_(trace),
-        of_lane_(trace.lanes[static_cast<std::size_t>(lane)]),
+        next_(records, trace.lanes[static_cast<std::size_t>(lane)]),
         items_(program.schedule->lanes[static_cast<std::size_t>(lane)]) {
     span_.lane = static_cast<Lane>(lane);
     find_item();
   }
 
-  bool over() const { return next_ == of_lane_.count; }
-  double begin() const { return of_lane_.done[next_].begin; }
+  bool over() const { return next_.over(); }
+  double begin() const { return next_.done().begin; }
   const Span& span();
   void advance() {
-    ++next_;
+    next_.advance();
     ++item_;
     find_item();
   }
@@ -36,9 +37,9 @@ class LaneSpans {
 
   const PricedProgram& program_;
   const RankTrace& trace_;
-  const RankTrace::OfLane& of_lane_;
+  DoneRecords::Reader next_;
   const std::vector<LaneItem>& items_;
-  std::size_t next_ = 0, item_ = 0;
+  std::size_t item_ = 0;
   Span span_;
 };
 
@@ -49,9 +50,9 @@ const Span& LaneSpans::span() {
   span_ = {};
   span_.lane = lane;
   span_.phase = schedule.phases[item.phase];
-  span_.begin = of_lane_.done[next_].begin;
-  span_.end = of_lane_.done[next_].end;
-  span_.external = of_lane_.external[next_];
+  span_.begin = next_.done().begin;
+  span_.end = next_.done().end;
+  span_.external = next_.external_share();
   if (item.type == LaneItem::Type::work) {
     const Work& work = schedule.works[item.index];
     span_.kind = schedule.kinds[work.kind];
@@ -76,15 +77,21 @@ const Span& LaneSpans::span() {
   return span_;
 }
 
-std::vector<LaneSpans> lanes_of(const PricedProgram& program, const RankTrace& trace) {
+std::vector<LaneSpans> lanes_of(const PricedProgram& program, const RankTrace& trace,
+                                const DoneRecords& records) {
   std::vector<LaneSpans> lanes;
   for (int lane = 0; lane < kLanes; ++lane)
     if (trace.lanes[static_cast<std::size_t>(lane)].count > 0)
-      lanes.emplace_back(lane, program, trace);
+      lanes.emplace_back(lane, program, trace, records);
   return lanes;
 }
 
 }  // namespace
+
+DoneRecords::DoneRecords(std::size_t blocks)
+    : done_(blocks * kBlock * sizeof(Done)),
+      external_(blocks * kBlock * sizeof(double)),
+      next_(blocks) {}
 
 bool RankTrace::records(const RankSchedule& schedule, const LaneItem& item) const {
   switch (item.type) {
@@ -107,9 +114,10 @@ std::size_t RankTrace::count_of(const RankSchedule& schedule, int lane) const {
       items.begin(), items.end(), [&](const LaneItem& item) { return records(schedule, item); }));
 }
 
-Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace) {
+Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& trace,
+                     const DoneRecords& records) {
   Timeline timeline{rank, {}, trace.marks, {}};
-  for (LaneSpans& lane : lanes_of(program, trace))
+  for (LaneSpans& lane : lanes_of(program, trace, records))
     for (; !lane.over(); lane.advance()) timeline.spans.push_back(lane.span());
   std::sort(timeline.spans.begin(), timeline.spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
@@ -117,10 +125,10 @@ Timeline timeline_of(int rank, const PricedProgram& program, const RankTrace& tr
 }
 
 std::vector<EpochCost> epoch_costs(const PricedProgram& program, const RankTrace& trace,
-                                   int epochs) {
+                                   const DoneRecords& records, int epochs) {
   std::vector<BreakdownSweep> sweeps;
   for (int e = 0; e < epochs; ++e) sweeps.emplace_back(trace.marks, e);
-  std::vector<LaneSpans> lanes = lanes_of(program, trace);
+  std::vector<LaneSpans> lanes = lanes_of(program, trace, records);
   for (;;) {
     LaneSpans* first = nullptr;
     for (LaneSpans& lane : lanes)

@@ -82,27 +82,15 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
 
 /// For all that the ranks do.
 void Replayer::make_room() {
-  std::map<const RankSchedule*, std::array<std::size_t, kLanes>> counts;
+  std::map<const RankSchedule*, std::size_t> blocks;
   std::size_t all = 0;
   for (const Rank& rank : ranks_) {
-    const auto [found, is_new] = counts.try_emplace(&rank.schedule());
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (is_new) found->second[at(lane)] = rank.trace.count_of(rank.schedule(), lane);
-      all += found->second[at(lane)];
-    }
+    const auto [found, is_new] = blocks.try_emplace(&rank.schedule(), 0);
+    for (int lane = 0; is_new && lane < kLanes; ++lane)
+      found->second += DoneRecords::blocks_for(rank.trace.count_of(rank.schedule(), lane));
+    all += found->second;
   }
-  done_ = Zeros(all * sizeof(RankTrace::Done));
-  external_ = Zeros(all * sizeof(double));  // most are within servers
-  auto* done = static_cast<RankTrace::Done*>(done_.data());
-  auto* external = static_cast<double*>(external_.data());
-  for (Rank& rank : ranks_) {
-    const auto& count = counts.at(&rank.schedule());
-    for (int lane = 0; lane < kLanes; ++lane) {
-      rank.lanes[at(lane)].trace = {done, external, 0};
-      done += count[at(lane)];
-      external += count[at(lane)];
-    }
-  }
+  records_ = DoneRecords(all);
 }
 
 Replay Replayer::run() {
@@ -113,7 +101,7 @@ Replay Replayer::run() {
   settle_marks();
   for (Rank& rank : ranks_)
     for (std::size_t lane = 0; lane < rank.lanes.size(); ++lane)
-      rank.trace.lanes[lane] = rank.lanes[lane].trace;
+      rank.trace.lanes[lane] = rank.lanes[lane].done;
   return result();
 }
 
@@ -212,7 +200,7 @@ void Replayer::require_finished() const {
 
 Timeline Replayer::timeline(int r) const {
   const Rank& rank = ranks_[at(r)];
-  Timeline timeline = timeline_of(r, *rank.program, rank.trace);
+  Timeline timeline = timeline_of(r, *rank.program, rank.trace, records_);
   timeline.memory = memory_marks(rank);
   return timeline;
 }
@@ -230,7 +218,7 @@ Replay Replayer::result() const {
   const int count = epochs();
   parallel_for(s_.ranks(), 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::size_t r = at(begin); r < at(end); ++r)
-      result.epochs[r] = epoch_costs(*ranks_[r].program, ranks_[r].trace, count);
+      result.epochs[r] = epoch_costs(*ranks_[r].program, ranks_[r].trace, records_, count);
   });
   double slowest = -1;
   int slowest_rank = 0;

@@ -293,7 +293,7 @@ void Replayer::later(LaneState& lane, int r, int l, double time) {
 void Replayer::complete(int r, int l) {
   Rank& rank = ranks_[at(r)];
   LaneState& lane = rank.lanes[at(l)];
-  lane.trace.add(lane.begin, network_.now(), lane.take_external_share());
+  records_.add(lane.done, {lane.begin, network_.now()}, lane.take_external_share());
   lane.busy = false;
   pass(r, l);
   wake(r, l);

@@ -19,7 +19,6 @@
 #include "sim/replay/processor.hpp"
 #include "sim/replay/rank_trace.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay/zeros.hpp"
 
 namespace orrery::sim {
 
@@ -70,8 +69,8 @@ class Replayer final : public NetworkListener {
     double not_before = 0;   ///< hand-over
     double wake_at = -1;     ///< a timer was set for then
     double begin = 0;
-    RankTrace::OfLane trace;
-    ExchangeTime exchange;  ///< of the running collective or access
+    DoneRecords::OfLane done;
+    alignas(64) ExchangeTime exchange;  ///< of the running collective or access
     ExchangeTime& exchange_told() {
       exchanges = true;
       return exchange;
@@ -256,7 +255,7 @@ class Replayer final : public NetworkListener {
   std::vector<std::vector<int>> ranks_of_host_;
   bool crowded_ = false;  ///< threads may find their cores busy
   std::vector<Rank> ranks_;
-  Zeros done_, external_;  ///< of their traces
+  DoneRecords records_;
   std::vector<std::pair<int, int>> to_do_;
   std::unordered_map<CallKey, int, CallKeyHash> slots_;
   std::array<int, 16> recent_slots_{};  ///< found last, so that most ranks need not ask slots_
