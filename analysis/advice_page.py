@@ -57,10 +57,25 @@ def ends(plan):
             else (plan["epoch_seconds"], plan["epoch_seconds"]))
 
 
+_VERDICTS = {"as_fast": "as fast: ", "cannot_tell": "cannot tell: "}
+
+
+def beside(plan, first):
+    """What a plan takes more than the first, and what can be said of that: "cannot tell: +3 %"."""
+    both = [p["measured_seconds"] for p in (plan, first)]
+    seconds, least = both if None not in both else (plan["epoch_seconds"], first["epoch_seconds"])
+    return _VERDICTS.get(plan["verdict"], "") + units.signed_percent(seconds / least - 1, 0)
+
+
+def measured(plan):
+    return units.seconds(plan["measured_seconds"]) if plan["measured_seconds"] is not None else "-"
+
+
 def times(caption, rows):
-    """A bar for each plan, from its interval's lower to its upper end with a mark at its time.
-    rows: (name, plan)."""
-    whole = max(ends(plan)[1] for _, plan in rows)
+    """A bar for each plan, from its interval's lower to its upper end with a mark at its time, and one at what was
+    measured. rows: (name, plan)."""
+    whole = max(max(ends(plan)[1], plan["measured_seconds"] or 0) for _, plan in rows)
+    ran = any(plan["measured_seconds"] is not None for _, plan in rows)
     ticks = svg.nice_steps(whole, 4)
     drawn = []
     for name, plan in rows:
@@ -70,24 +85,47 @@ def times(caption, rows):
         marks = charts.grid(ticks, whole)
         marks.append(svg.across(low, max(high - low, 0.004), 6, charts.ROW - 12, "memory", hint))
         marks.append(svg.across(max(at - 0.002, 0), 0.004, 2, charts.ROW - 4, "series-0", hint))
+        if plan["measured_seconds"] is not None:
+            at = plan["measured_seconds"] / whole
+            marks.append(svg.across(max(at - 0.002, 0), 0.004, 2, charts.ROW - 4, "series-1",
+                                    f"{name}: measured {measured(plan)}"))
         drawn.append(charts.row(name, charts.track(marks), with_interval(plan)))
     drawn.append(charts.row("", charts.axis(ticks, whole, units.seconds)))
-    return page.figure(caption, charts.legend([("series-0", "simulated"), ("memory", "90 % interval")]),
+    return page.figure(caption, charts.legend([("series-0", "simulated"), ("memory", "90 % interval"),
+                                               *([("series-1", "measured")] if ran else [])]),
                        charts.described(caption, "\n".join(drawn)))
 
 
 def plans_table(caption, plans):
     rows = []
+    ran = any(plan["measured_seconds"] is not None for plan in plans)
     for plan in plans:
         limit, more = plan["limited_by"], plan["difference"]
         room = plan["device_bytes"]
         memory = units.bytes_(plan["peak_bytes"])
         usd = plan["usd_per_epoch"]
-        rows.append([short(plan["plan"]), with_interval(plan), f"{memory} of {units.bytes_(room)}" if room else memory,
+        if plan["not_measured"]:
+            more = "; ".join(filter(None, [more, f"could not be measured: {plan['not_measured']}"]))
+        rows.append([short(plan["plan"]), with_interval(plan), *([measured(plan)] if ran else []),
+                     beside(plan, plans[0]) if plan is not plans[0] else "", f"{memory} of {units.bytes_(room)}" if room else memory,
                      units.bytes_(plan["bytes"]["internal"]), units.bytes_(plan["bytes"]["external"]),
                      f"${usd:.3g}" if usd is not None else "-", limit["sentence"] if limit else "-", more or "-"])
-    return page.table(caption, ["plan", "epoch", "device memory", "inside servers", "between servers",
-                                "price of an epoch", "limited by", "what it learns else"], rows, words={6, 7})
+    header = ["plan", "simulated" if ran else "epoch", *(["measured"] if ran else []), "slower", "device memory",
+              "inside servers", "between servers", "price of an epoch", "limited by", "what else is to say"]
+    return page.table(caption, header, rows, words={len(header) - 2, len(header) - 1})
+
+
+def measuring(answer):
+    """What ran for real; nothing where nobody asked."""
+    told = answer["measuring"]
+    if not told:
+        return None
+    if told["plans"] == 0:
+        return page.paragraph("Nothing was measured: each other plan is slower by its replay, or as fast.")
+    return page.paragraph(
+        f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, in "
+        "turns; the median counts. The order of these is the measured one, that of the plans below is simulated."
+        + (f" Note: {told['other_work']}." if told["other_work"] else ""))
 
 
 def answer_section(answer, folded):
@@ -102,6 +140,7 @@ def answer_section(answer, folded):
         content.append(plans_table("Plans that learn what whole-graph training learns", exact))
     if others:
         content.append(plans_table("Plans that learn something else", others))
+    content.append(measuring(answer))
     content.append(page.paragraph(
         f"{answer['plans']} plans were looked at: closed forms ruled out {answer['ruled_out_by_counts']}, "
         f"{answer['ruled_out']} compute for longer than the fastest take, {answer['replayed']} were replayed, "
@@ -125,7 +164,7 @@ def change(answer):
         words = "another; that one is not possible"
     else:
         more = units.signed_percent(as_is["epoch_seconds"] / leads["epoch_seconds"] - 1, 0)
-        words = f"{'cannot tell: ' if as_is['cannot_tell'] else ''}another; that one takes {more}"
+        words = f"{_VERDICTS.get(as_is['verdict'], '')}another; that one takes {more}"
     return f"{words}; {answer['not_tried']} plans were not tried" if answer["not_tried"] else words
 
 
@@ -147,8 +186,8 @@ def what_if(answers):
 def content(advice):
     told = advice.told
     return [
-        f'<p><span class="how simulated">simulated</span>on {page.escape(told["cluster"])}, '
-        f'{told["ranks"]} ranks. No time here was measured.</p>',
+        f'<p><span class="how simulated">simulated</span>on {page.escape(told["cluster"])}, {told["ranks"]} ranks. '
+        f'{"No time here was" if told["simulated"] else "Only times that a column calls so were"} measured.</p>',
         what_if(advice.answers),
         *[answer_section(answer, folded=i > 0) for i, answer in enumerate(advice.answers)],
     ]

@@ -1,8 +1,8 @@
-"""Whether two simulated epochs can be told apart: experiments/predict/interval.hpp for figures."""
+"""How two simulated epochs compare: experiments/predict/interval.hpp for figures."""
 
-from math import sqrt
+from math import log, log1p, sqrt
 
-REPEATS = 0.01  # no two epochs are told apart that differ by less
+MARGIN = 0.05  # two epochs that differ by less are as fast as each other
 DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie within so many
 
 
@@ -18,3 +18,14 @@ def half_width_of_ratio(one, other):
         return None
     a, b = one["interval"]["causes"], other["interval"]["causes"]
     return DEVIATIONS * sqrt(sum((a.get(cause, 0) - b.get(cause, 0)) ** 2 for cause in a.keys() | b.keys()))
+
+
+def verdict(one, other):
+    """"apart", "as_fast" or "cannot_tell" of two results, by the interval of their ratio. None as above."""
+    half = half_width_of_ratio(one, other)
+    if half is None:
+        return None
+    difference = abs(log(one["epoch_seconds"] / other["epoch_seconds"]))
+    if difference + half <= log1p(MARGIN):
+        return "as_fast"
+    return "apart" if difference > half else "cannot_tell"

@@ -5,8 +5,8 @@ Panel keys: title, x, y (keys), x_name, y_name, x_unit? (what x is multiplied by
 the titles of winners; points? [{"x", "y", "title"}]: cases, between values as they lie on a logarithmic scale;
 legend? (false: another panel has it).
 
-A cell has the colour of the winner's title. Dots: the second cannot be told from it, by the interval of their
-ratio. A letter: closed forms name another winner. A circle on a border: where both take as long, with the
+A cell has the colour of the winner's title. Dots: another cannot be told from it by the interval of their
+ratio, or is as fast. A letter: closed forms name another winner. A circle on a border: where both take as long, with the
 interval of that place.
 """
 
@@ -18,7 +18,7 @@ from figures import style
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-CANNOT_TELL = "cannot tell"
+NOT_APART = "cannot tell, or as fast"
 
 
 def results_at(experiments, entries, at):
@@ -32,21 +32,17 @@ def results_at(experiments, entries, at):
 
 
 def winner(results):
-    """(title of the fastest, whether another one cannot be told from it); None if nothing fits."""
+    """(title of the fastest, whether another one may be, or is as fast); None if nothing fits."""
     if not results:
         return None
     best = min(results, key=lambda title: results[title]["epoch_seconds"])
-    unsure = any(not tells(results[best], other) for title, other in results.items() if title != best)
+    unsure = any(intervals.verdict(results[best], other) in ("cannot_tell", "as_fast")
+                 for title, other in results.items() if title != best)
     return best, unsure
 
 
 def gain(one, other):
     return log(other["epoch_seconds"] / one["epoch_seconds"])
-
-
-def tells(one, other):
-    width = intervals.half_width_of_ratio(one, other)
-    return width is None or abs(gain(one, other)) > max(intervals.REPEATS, width)
 
 
 def places(x, gains):
@@ -145,7 +141,7 @@ def draw(axes, panel, experiments, rows):
         maps = [one for one in experiments.figure.told["panels"] if one["kind"] == "regions"]
         every = dict.fromkeys(entry["title"] for one in maps for entry in one["winners"])
         handles = [Patch(facecolor=style.series(title).light, label=f"{title} wins") for title in every]
-        handles.append(Patch(facecolor="white", edgecolor=style.SOFT_INK, hatch="...", label=CANNOT_TELL))
+        handles.append(Patch(facecolor="white", edgecolor=style.SOFT_INK, hatch="...", label=NOT_APART))
         handles.append(Line2D([], [], marker="o", color=style.INK, markerfacecolor="white", markersize=4,
                               label="border, 90 % interval"))
         if panel.get("closed_forms"):

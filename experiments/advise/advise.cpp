@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -292,7 +293,26 @@ class Search {
   double fastest_over_links_ = std::numeric_limits<double>::infinity();
 };
 
+/// The seconds by which two plans compare.
+std::pair<double, double> seconds_of(const RatedPlan& plan, const RatedPlan& best) {
+  if (plan.measured_seconds && best.measured_seconds)
+    return {*plan.measured_seconds, *best.measured_seconds};
+  return {plan.epoch_seconds, best.epoch_seconds};
+}
+
 }  // namespace
+
+std::optional<Verdict> compare_plans(const RatedPlan& plan, const RatedPlan& best) {
+  if (!plan.measured_seconds || !best.measured_seconds)
+    return compare_epochs(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors);
+  return std::abs(std::log1p(more_than(plan, best))) <= std::log1p(kMargin) ? Verdict::as_fast
+                                                                            : Verdict::apart;
+}
+
+double more_than(const RatedPlan& plan, const RatedPlan& best) {
+  const auto [seconds, least] = seconds_of(plan, best);
+  return seconds / least - 1;
+}
 
 Advice advise(SearchSpace space, DatasetCache& datasets, Simulator& simulator,
               const SearchLimits& limits, const std::function<void(std::size_t)>& tell) {

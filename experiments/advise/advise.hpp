@@ -33,6 +33,21 @@ struct RatedPlan {
   std::optional<std::string> difference;
   /// Labels of plans of the same strategy that take as long, to a hundredth.
   std::vector<std::string> alike;
+  std::optional<double> measured_seconds;  ///< of an epoch, where it ran for real
+  std::string not_measured;                ///< why it was to run and did not; else empty
+};
+
+/// By what both took for real (within kMargin: as fast) or, if one did not run, by their replays.
+std::optional<Verdict> compare_plans(const RatedPlan& plan, const RatedPlan& best);
+/// What the plan takes more than the other, of that one: 0.1 for a tenth; by the same seconds.
+double more_than(const RatedPlan& plan, const RatedPlan& best);
+
+/// Real runs of plans that replays cannot tell apart (measure_plans.hpp).
+struct Measuring {
+  std::size_t plans = 0;     ///< that ran; none: the replays had told all that counts
+  int turns = 0;             ///< runs of each
+  int epochs = 0;            ///< of each run
+  std::string other_work{};  ///< of other programs, if it made them longer; else empty
 };
 
 struct Advice {
@@ -49,6 +64,7 @@ struct Advice {
   /// The busiest link of the fastest plan that uses links and learns the same as whole-graph
   /// training; empty: none was replayed.
   std::string busiest_link;
+  std::optional<Measuring> measuring;  ///< nothing: no plan was to run
 };
 
 struct SearchLimits {

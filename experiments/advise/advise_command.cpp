@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "core/base/error.hpp"
@@ -15,6 +16,8 @@
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/advise/advise.hpp"
+#include "experiments/advise/measure_plans.hpp"
+#include "experiments/advise/on_this_machine.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/version.hpp"
@@ -39,6 +42,7 @@ struct AdviseOptions {
   std::vector<std::string> overrides, search, vary;
   SearchLimits limits;
   bool what_if = true;
+  bool measure = false;
   bool json = false;
 };
 
@@ -58,17 +62,11 @@ std::string short_label(const std::string& label) {
   return text;
 }
 
-/// Whether the difference of two plans is within the error of prices; never where that is not known.
-bool cannot_tell(const RatedPlan& plan, const RatedPlan& best) {
-  return plan.errors && !can_tell(plan.epoch_seconds, plan.errors, best.epoch_seconds, best.errors);
-}
-
-/// "+12 %", or that the difference is within the error of simulations.
+/// "+12 %", "as fast: +2 %" or "cannot tell: +12 %".
 std::string slower(const RatedPlan& plan, const RatedPlan& best) {
   if (&plan == &best) return "";
-  const std::string more =
-      fmt::format("+{:.0f} %", 100 * (plan.epoch_seconds / best.epoch_seconds - 1));
-  return cannot_tell(plan, best) ? "cannot tell: " + more : more;
+  return fmt::format("{}{:+.0f} %", verdict_words(compare_plans(plan, best)),
+                     100 * more_than(plan, best));
 }
 
 std::string dollars(double usd) {
@@ -84,8 +82,11 @@ std::string memory_of(const RatedPlan& plan) {
 void print_plans(const std::string& title, const std::vector<RatedPlan>& plans) {
   if (plans.empty()) return;
   const bool priced = plans.front().usd_per_epoch.has_value();
-  std::vector<std::string> header{title,           "epoch",          "slower",
-                                  "device memory", "inside servers", "between"};
+  const bool measured = plans.front().measured_seconds.has_value();
+  std::vector<std::string> header{
+      title,    measured ? "simulated" : "epoch", "slower", "device memory", "inside servers",
+      "between"};
+  if (measured) header.insert(header.begin() + 2, "measured");
   if (priced) header.emplace_back("price of an epoch");
   Table table(header);
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -96,6 +97,9 @@ void print_plans(const std::string& title, const std::vector<RatedPlan>& plans) 
                                  memory_of(plan),
                                  human_bytes(plan.internal_bytes),
                                  human_bytes(plan.external_bytes)};
+    if (measured)
+      row.insert(row.begin() + 2,
+                 plan.measured_seconds ? human_seconds(*plan.measured_seconds) : "-");
     if (priced) row.push_back(dollars(plan.usd_per_epoch.value_or(0)));
     table.add(row);
   }
@@ -108,6 +112,7 @@ void print_plans(const std::string& title, const std::vector<RatedPlan>& plans) 
                     plan.limited_by.is_null() ? std::string("nothing that is known")
                                               : plan.limited_by["sentence"].get<std::string>());
     if (plan.difference) words += "; " + *plan.difference;
+    if (!plan.not_measured.empty()) words += "; could not be measured: " + plan.not_measured;
     if (!plan.alike.empty())
       words += fmt::format(
           "; as fast within 1 %: {}{}", short_label(plan.alike.front()),
@@ -193,9 +198,9 @@ std::string change(const Variation& variation, const RatedPlan& as_is) {
   std::string words = "the same plan";
   if (!is_same(variation, as_is))
     words = !kept ? "another plan: that one is not possible"
-                  : fmt::format("{} plan: that one takes {:+.0f} %",
-                                cannot_tell(*kept, best) ? "cannot tell: another" : "another",
-                                100 * (kept->epoch_seconds / best.epoch_seconds - 1));
+                  : fmt::format("{}another plan: that one takes {:+.0f} %",
+                                verdict_words(compare_plans(*kept, best)),
+                                100 * more_than(*kept, best));
   if (variation.advice.not_tried > 0)
     words += fmt::format("; {} plans were not tried", variation.advice.not_tried);
   return words;
@@ -226,6 +231,19 @@ void print_variations(const std::vector<Variation>& variations) {
   fmt::print("{}{}\n", table.text(room_on(stdout)), failures);
 }
 
+/// What ran for real, and what order comes from that; empty where nobody asked.
+std::string measuring_words(const Advice& advice) {
+  if (!advice.measuring) return "";
+  const Measuring& done = *advice.measuring;
+  if (done.plans == 0)
+    return "Nothing was measured: each other plan is slower by its replay. ";
+  return fmt::format(
+      "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns; the median "
+      "counts. The order of these is the measured one, that of the plans below is simulated. {}",
+      done.plans, done.plans == 1 ? "" : "s", done.turns, done.epochs,
+      done.other_work.empty() ? "" : fmt::format("Note: {}. ", done.other_work));
+}
+
 void print(const Experiment& base, const std::vector<Variation>& variations) {
   const Advice& advice = variations.front().advice;
   std::string counts = fmt::format(
@@ -252,33 +270,50 @@ void print(const Experiment& base, const std::vector<Variation>& variations) {
   const std::string intervals =
       first == nullptr || first->errors
           ? fmt::format(
-                "±: {:.0f} % of real epochs are meant to lie within. Where what one plan takes "
-                "more is within what prices may be off by, errors that both share left out, "
-                "it says \"cannot tell\".",
-                100 * kIntervalShare)
+                "±: {:.0f} % of real epochs are meant to lie within. Of two plans, errors that "
+                "both share are left out: \"as fast\" says that their times differ by at most "
+                "{:.0f} %, whatever prices are off by; \"cannot tell\" that either may be faster, "
+                "by more.",
+                100 * kIntervalShare, 100 * kMargin)
           : std::string(
                 "They have no interval: the device profile does not say how far its prices "
                 "are off (orrery calibrate measures it).");
-  fmt::print("{}\n", wrapped("All times are simulated: the mean of an epoch on its slowest rank. " +
-                                 intervals,
-                             width));
+  const bool measured = first != nullptr && first->measured_seconds;
+  fmt::print(
+      "{}\n",
+      wrapped(
+          fmt::format("{}All {}times are simulated: the mean of an epoch on its slowest rank. {}",
+                      measuring_words(advice), measured ? "other " : "", intervals),
+          width));
 }
 
 /// `best`: the fastest of its kind.
 Json to_json(const RatedPlan& plan, const RatedPlan& best) {
   const auto& room = plan.plan.experiment.device_bytes;
-  return {{"plan", plan.plan.label},
-          {"epoch_seconds", plan.epoch_seconds},
-          {"interval", interval_json(plan.epoch_seconds, plan.errors)},
-          {"cannot_tell",
-           &plan == &best || !plan.errors ? Json(nullptr) : Json(cannot_tell(plan, best))},
-          {"limited_by", plan.limited_by},
-          {"peak_bytes", plan.peak_bytes},
-          {"device_bytes", room ? Json(*room) : Json(nullptr)},
-          {"bytes", {{"internal", plan.internal_bytes}, {"external", plan.external_bytes}}},
-          {"usd_per_epoch", plan.usd_per_epoch ? Json(*plan.usd_per_epoch) : Json(nullptr)},
-          {"difference", plan.difference ? Json(*plan.difference) : Json(nullptr)},
-          {"alike", plan.alike}};
+  const auto verdict = &plan == &best ? std::nullopt : compare_plans(plan, best);
+  return {
+      {"plan", plan.plan.label},
+      {"epoch_seconds", plan.epoch_seconds},
+      {"interval", interval_json(plan.epoch_seconds, plan.errors)},
+      {"measured_seconds", plan.measured_seconds ? Json(*plan.measured_seconds) : Json(nullptr)},
+      {"not_measured", plan.not_measured.empty() ? Json(nullptr) : Json(plan.not_measured)},
+      {"verdict", verdict_json(verdict)},
+      {"cannot_tell", verdict ? Json(verdict == Verdict::cannot_tell) : Json(nullptr)},
+      {"limited_by", plan.limited_by},
+      {"peak_bytes", plan.peak_bytes},
+      {"device_bytes", room ? Json(*room) : Json(nullptr)},
+      {"bytes", {{"internal", plan.internal_bytes}, {"external", plan.external_bytes}}},
+      {"usd_per_epoch", plan.usd_per_epoch ? Json(*plan.usd_per_epoch) : Json(nullptr)},
+      {"difference", plan.difference ? Json(*plan.difference) : Json(nullptr)},
+      {"alike", plan.alike}};
+}
+
+Json measuring_json(const std::optional<Measuring>& done) {
+  if (!done) return nullptr;
+  return {{"plans", done->plans},
+          {"turns", done->turns},
+          {"epochs", done->epochs},
+          {"other_work", done->other_work.empty() ? Json(nullptr) : Json(done->other_work)}};
 }
 
 /// `as_is`: the fastest plan of the file as it is; null: there is none.
@@ -308,36 +343,21 @@ Json to_json(const Variation& variation, const RatedPlan* as_is) {
           {"replayed", advice.replayed},
           {"ruled_out", advice.ruled_out},
           {"not_tried", advice.not_tried},
+          {"measuring", measuring_json(advice.measuring)},
           {"best", best},
           {"refused", refused}};
-}
-
-/// A relative path beside the experiment file is wrong beside a copy elsewhere.
-void keep_found(Json& file, const fs::path& folder) {
-  const auto keep = [&](const char* room, const char* key) {
-    if (!file.contains(room) || !file[room].is_object() || !file[room].contains(key)) return;
-    Json& value = file[room][key];
-    if (!value.is_string()) return;
-    const fs::path path = value.get<std::string>();
-    if (path.is_relative() && !fs::exists(path) && fs::exists(folder / path))
-      value = fs::absolute(folder / path).lexically_normal().string();
-  };
-  for (const char* key : {"path", "parts", "degree_file"}) keep("dataset", key);
-  keep("cluster", "file");
-  keep("partition", "file");
-  keep("simulation", "profile");
-  keep("train", "weights");
 }
 
 Json to_json(const Experiment& base, const std::vector<Variation>& variations) {
   Json answers = Json::array();
   const RatedPlan* as_is = variations.front().best();
+  const std::optional<Measuring>& measured = variations.front().advice.measuring;
   for (const Variation& variation : variations) answers.push_back(to_json(variation, as_is));
   return {{"schema_version", kSchemaVersion},
           {"name", base.name},
           {"cluster", base.cluster->name},
           {"ranks", base.ranks()},
-          {"simulated", true},
+          {"simulated", !measured || measured->plans == 0},
           {"answers", answers}};
 }
 
@@ -347,9 +367,7 @@ void write_files(const AdviseOptions& options, const Advice& advice, const Json&
   FolderInProgress folder(options.out, true,
                           [](const fs::path&) { return std::string("it is not empty"); });
   const auto write = [&](const std::string& name, const RatedPlan& plan) {
-    Json file = plan.plan.file;
-    keep_found(file, fs::path(options.file).parent_path());
-    write_file(folder.path() / name, file.dump(2) + "\n");
+    write_file(folder.path() / name, plan.plan.file.dump(2) + "\n");
   };
   for (std::size_t i = 0; i < advice.exact.size(); ++i)
     write(fmt::format("best-{}.json", i + 1), advice.exact[i]);
@@ -485,6 +503,26 @@ class Adviser {
     variations_.push_back(std::move(variation));
   }
 
+  /// Runs the plans of the first answer that its replays cannot tell from the fastest, and keeps
+  /// `best` plans of each kind besides.
+  void measure(OnThisMachine& machine, std::size_t best) {
+    Advice& first = variations_.front().advice;
+    for (auto* plans : {&first.exact, &first.others})
+      for (RatedPlan& plan : *plans) plan.plan.file = machine.real_file(std::move(plan.plan.file));
+    std::vector<RatedPlan>& plans = first.exact.empty() ? first.others : first.exact;
+    first.measuring = measure_plans(
+        plans, [&](const Plan& plan, int epochs) { return machine.run(plan, epochs); },
+        [&](int run, int of) {
+          activity_.update({fmt::format("measuring: run {} of {}", run + 1, of)});
+        });
+    first.measuring->other_work = machine.disturbance();
+    const auto shown = [&](const RatedPlan& plan) {
+      return plan.measured_seconds || !plan.not_measured.empty();
+    };
+    for (auto* kept : {&first.exact, &first.others})
+      while (kept->size() > best && !shown(kept->back())) kept->pop_back();
+  }
+
   /// Answers a question that changes nothing for the plans of the first answer, all of which were
   /// tried, without searching again.
   void ask_nothing(const Question& question) {
@@ -534,24 +572,32 @@ std::string why_none(const Advice& answer) {
                            most->second.size(), most->second.front(), most->first);
 }
 
-void run_advise(const AdviseOptions& options) {
+void run_advise(AdviseOptions options) {
   require_sensible(options);
   std::vector<Axis> axes;
   for (const std::string& text : options.search) axes.push_back(parse_axis(text));
   const std::vector<Question> asked = questions_of(options.vary, axes);
-  require_possible(options, axes, asked);
   tell_activities(true);
   end_on_signals();
+  std::optional<OnThisMachine> machine;
+  if (options.measure) {
+    machine.emplace(options.file, options.overrides);
+    options.overrides = machine->overrides();
+  }
+  require_possible(options, axes, asked);
   Adviser adviser(options, axes);
   // Half of the time is for the file as it is, unless there are few other questions.
   const double others = static_cast<double>(asked.size() + (options.what_if ? kUsualQuestions : 0));
   const double of_first = others == 0 ? 1 : std::max(0.5, 1 / (1 + others));
   const double of_others = others == 0 ? 0 : (1 - of_first) / others;
-  adviser.ask({}, options.limits.seconds * of_first, options.limits.best);
+  const std::size_t best = options.limits.best;
+  adviser.ask({}, options.limits.seconds * of_first,
+              machine ? std::max(best, kMostMeasured) : best);
   const Advice& answer = adviser.answer();
   if (answer.exact.empty() && answer.others.empty()) throw Error(why_none(answer));
+  if (machine) adviser.measure(*machine, best);
   for (const Question& question : asked)
-    adviser.ask(question, options.limits.seconds * of_others, options.limits.best);
+    adviser.ask(question, options.limits.seconds * of_others, best);
   if (options.what_if)
     for (const Question& question : usual_questions(adviser.base(), adviser.answer(), axes)) {
       const bool all_have_room =
@@ -604,11 +650,19 @@ void add_advise_command(CLI::App& app, int& exit_code) {
   command->add_flag("!--no-what-if", options->what_if,
                     "Do not ask again with the busiest link twice as fast, 16 GiB more memory and "
                     "half of the ranks");
+  command->add_flag(
+      "--measure", options->measure,
+      fmt::format(
+          "Run the plans that replays cannot tell from the fastest for real, on this machine, and "
+          "name the fastest measured one: at most {} plans, {} runs each of {} to {} epochs; needs "
+          "orrery calibrate, backend threads or mpi, and no cluster.file of another machine",
+          kMostMeasured, kTurns, kFewestEpochs, kMostEpochs));
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(
       "Examples: orrery advise FILE --set cluster.file=dgx-a100 --out plans\n"
-      "          orrery advise FILE --search cluster.gpus=2,4,8 --vary model.layers=2,3,8");
+      "          orrery advise FILE --search cluster.gpus=2,4,8 --vary model.layers=2,3,8\n"
+      "          orrery advise FILE --measure");
   command->callback([options, &exit_code] {
     run_advise(*options);
     exit_code = 0;

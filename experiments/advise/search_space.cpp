@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <utility>
 #include <variant>
@@ -19,6 +20,7 @@
 namespace orrery {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostPlans = 20000;
@@ -260,17 +262,6 @@ void for_each_combination(const std::vector<Axis>& axes, const Visit& visit) {
   }
 }
 
-/// A file may ask for the best strategy without naming one.
-std::vector<std::string> with_any_strategy(const std::string& file,
-                                           std::vector<std::string> overrides) {
-  try {
-    load_experiments(file, overrides);
-  } catch (const ConfigError& error) {
-    if (error.path == "strategy") overrides.emplace_back(R"(strategy={"type": "full_graph"})");
-  }
-  return overrides;
-}
-
 /// The backend that the file names, or null. Settings that only a simulation honours, and data that
 /// nobody can train on, make it sim, whatever the file says.
 Json backend_of(const std::string& file, const std::vector<std::string>& overrides) {
@@ -320,7 +311,34 @@ std::vector<std::string> strategies(const std::vector<Axis>& asked) {
   return names;
 }
 
+/// A relative path beside the experiment file is wrong beside a copy elsewhere.
+void keep_found(Json& file, const fs::path& folder) {
+  const auto keep = [&](const char* room, const char* key) {
+    if (!file.contains(room) || !file[room].is_object() || !file[room].contains(key)) return;
+    Json& value = file[room][key];
+    if (!value.is_string()) return;
+    const fs::path path = value.get<std::string>();
+    if (path.is_relative() && !fs::exists(path) && fs::exists(folder / path))
+      value = fs::absolute(folder / path).lexically_normal().string();
+  };
+  for (const char* key : {"path", "parts", "degree_file"}) keep("dataset", key);
+  keep("cluster", "file");
+  keep("partition", "file");
+  keep("simulation", "profile");
+  keep("train", "weights");
+}
+
 }  // namespace
+
+std::vector<std::string> with_any_strategy(const std::string& file,
+                                           std::vector<std::string> overrides) {
+  try {
+    load_experiments(file, overrides);
+  } catch (const ConfigError& error) {
+    if (error.path == "strategy") overrides.emplace_back(R"(strategy={"type": "full_graph"})");
+  }
+  return overrides;
+}
 
 std::optional<Axis> half_of_the_ranks(const Experiment& experiment) {
   const Json cluster = experiment.base.value("cluster", Json::object());
@@ -430,6 +448,7 @@ std::variant<Plan, ImpossiblePlan> SearchSpace::load(const PlanSketch& sketch) c
   Json written = experiment.base;
   written.erase("backend");
   if (!backend.is_null()) written["backend"] = backend;
+  keep_found(written, fs::path(file).parent_path());
   return Plan{std::move(experiment), std::move(written), sketch.label};
 }
 

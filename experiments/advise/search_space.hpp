@@ -27,7 +27,7 @@ Axis parse_axis(const std::string& text);
 /// One way to carry out the experiment.
 struct Plan {
   Experiment experiment;        ///< of backend sim
-  nlohmann::ordered_json file;  ///< of the backend that the file names, for orrery run
+  nlohmann::ordered_json file;  ///< of the backend that the file names, for orrery run, anywhere
   std::string label;  ///< how it differs from the file: "strategy.type=spmm_15d, model.order=auto"
 };
 
@@ -59,6 +59,10 @@ class SearchSpace {
   std::string file;                ///< that is searched
   nlohmann::ordered_json backend;  ///< that it names; null: none
 };
+
+/// The overrides and, if the file names no strategy, one: a file may ask for the best of all.
+std::vector<std::string> with_any_strategy(const std::string& file,
+                                           std::vector<std::string> overrides);
 
 /// The key that says how many ranks there are, and half of them beside null; nothing for odd numbers.
 std::optional<Axis> half_of_the_ranks(const Experiment& experiment);

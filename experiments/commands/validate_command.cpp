@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -17,9 +15,6 @@
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
-#include "experiments/config/shipped.hpp"
-#include "experiments/config/this_machine.hpp"
-#include "experiments/config/validate_json.hpp"
 #include "experiments/infer/infer_session.hpp"
 #include "experiments/predict/closed_forms.hpp"
 #include "experiments/results/table.hpp"
@@ -45,17 +40,10 @@ struct ValidateOptions {
 class Validator {
  public:
   Validator(fs::path out, const ValidateOptions& options)
-      : out_(std::move(out)), options_(options), runner_({.quiet = true}, job_) {}
+      : out_(std::move(out)), options_(options) {}
 
   ValidationRow row(const Experiment& experiment, const std::string& file) {
-    if (experiment.backend != "threads" && experiment.backend != "mpi")
-      throw ConfigError("backend", fmt::format("found \"{}\", but orrery validate needs a "
-                                               "backend that runs for real: threads or mpi",
-                                               experiment.backend));
-    if (experiment.kernels == "cuda" && !experiment.netcluster.empty())
-      throw ConfigError("validate.netcluster",
-                        "its servers share the cores of this machine, and "
-                        "kernels cuda run on a GPU");
+    require_real(experiment, "orrery validate");
     const fs::path folder =
         out_ / file / (experiment.label.empty() ? "run" : as_file_name(experiment.label));
     ValidationRow row;
@@ -146,30 +134,16 @@ class Validator {
   Json real_result(const Experiment& experiment, const fs::path& folder) {
     const Activity running(fmt::format("running {}", experiment.name));
     std::vector<Json> results;
-    for (int i = 0; i < options_.repeats; ++i)
-      results.push_back(experiment.backend == "mpi" ? run_over_mpi(experiment, folder)
-                                                    : run_here(experiment, folder / "real"));
+    for (int i = 0; i < options_.repeats; ++i) results.push_back(real_.run(experiment, folder));
     std::sort(results.begin(), results.end(),
               [](const Json& a, const Json& b) { return a["epoch_seconds"] < b["epoch_seconds"]; });
     return results[(results.size() - 1) / 2];
   }
 
-  Json run_here(const Experiment& experiment, const fs::path& folder) {
-    const ResultFolder results(folder, Existing::overwrite);
-    return written(*runner_.run(experiment, &results));
-  }
-
-  /// The result of a run whose files all exist.
-  static Json written(const FinishedRun& run) {
-    if (!run.not_written.empty()) throw Error(run.not_written);
-    return run.result;
-  }
-
   Json forecast(const Experiment& experiment, const std::string& backend, const fs::path& folder) {
-    Experiment forecast =
+    const Experiment forecast =
         parse_experiments(forecast_file(experiment, backend, folder).dump(), backend, {}).front();
-    const ResultFolder results(folder / backend, Existing::overwrite);
-    return written(*runner_.run(forecast, &results));
+    return result_of(runner_, forecast, folder / backend);
   }
 
   /// The same experiment on a described cluster: the file's, else this machine.
@@ -177,53 +151,17 @@ class Validator {
                      const fs::path& folder) {
     Json file = experiment.resolved;
     file["backend"] = backend;
-    if (file["simulation"]["library"] == "auto")
-      file["simulation"]["library"] = experiment.backend == "mpi" ? "mpi" : "threads";
-    if (!file["cluster"].contains("file")) file["cluster"] = described(experiment, folder);
+    DescribedHere here = real_.described(experiment, folder);
+    file["simulation"]["library"] = here.library;
+    if (!here.cluster.is_null()) file["cluster"] = std::move(here.cluster);
     return file;
-  }
-
-  Json described(const Experiment& experiment, const fs::path& folder) {
-    if (experiment.netcluster.empty() && experiment.placement().servers() > 1)
-      throw ConfigError("cluster.servers",
-                        "ranks are grouped into servers that share this machine, and its "
-                        "simulation has one server: set validate.netcluster (servers with links "
-                        "of their own), or cluster.ranks");
-    if (experiment.netcluster.empty())
-      return {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
-              {"ranks", experiment.ranks()}};
-    const Json& asked = experiment.resolved["cluster"];
-    const fs::path file = folder / "netcluster.json";
-    fs::create_directories(folder);
-    write_file(
-        file, netcluster_file(this_machine(), asked["servers"], links(experiment, folder)).dump(2));
-    return {{"file", file.string()},
-            {"servers", asked["servers"]},
-            {"ranks_per_server", asked["ranks_per_server"]}};
-  }
-
-  static Json this_machine() {
-    const std::string path = kClusterFiles.find(kThisMachine);
-    std::ifstream in(path);
-    return parse_json({std::istreambuf_iterator<char>(in), {}}, path);
-  }
-
-  /// Measured once for each rate and number of servers.
-  NetclusterLinks links(const Experiment& experiment, const fs::path& folder) {
-    const std::string key =
-        experiment.netcluster + experiment.resolved["cluster"]["servers"].dump();
-    if (!links_.contains(key)) {
-      const Activity measuring("measuring the links of the netcluster");
-      links_[key] = measure_netcluster(experiment, folder);
-    }
-    return links_.at(key);
   }
 
   fs::path out_;
   const ValidateOptions& options_;
   Job job_;
-  Runner runner_;
-  std::map<std::string, NetclusterLinks> links_;
+  Runner runner_{{.quiet = true}, job_};
+  RealRuns real_{runner_};
 };
 
 /// An experiment that could not be validated, and the reason.

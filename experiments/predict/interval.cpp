@@ -19,9 +19,6 @@ using Json = nlohmann::ordered_json;
 /// its standard deviation is kOfMeanError times its mean absolute deviation.
 constexpr double kDeviations = 1.6449, kOfMeanError = 1.2533;
 
-/// No two epochs are told apart that differ by less: repeats of one do.
-constexpr double kRepeats = 0.01;
-
 double mean(const std::map<std::string, double>& values) {
   double sum = 0;
   for (const auto& [name, value] : values) sum += value;
@@ -76,11 +73,25 @@ double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b) {
   return kDeviations * std::sqrt(squares);
 }
 
-bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_seconds,
-              const std::optional<EpochErrors>& b) {
-  return a && b &&
-         std::abs(std::log(a_seconds / b_seconds)) >
-             std::max(kRepeats, half_width_of_ratio(*a, *b));
+std::optional<Verdict> compare_epochs(double a_seconds, const std::optional<EpochErrors>& a,
+                                      double b_seconds, const std::optional<EpochErrors>& b) {
+  if (!a || !b) return std::nullopt;
+  const double difference = std::abs(std::log(a_seconds / b_seconds));
+  const double half = half_width_of_ratio(*a, *b);
+  if (difference + half <= std::log1p(kMargin)) return Verdict::as_fast;
+  return difference > half ? Verdict::apart : Verdict::cannot_tell;
+}
+
+Json verdict_json(const std::optional<Verdict>& verdict) {
+  if (!verdict) return nullptr;
+  return *verdict == Verdict::apart     ? "apart"
+         : *verdict == Verdict::as_fast ? "as_fast"
+                                        : "cannot_tell";
+}
+
+std::string verdict_words(const std::optional<Verdict>& verdict) {
+  if (verdict == Verdict::as_fast) return "as fast: ";
+  return verdict == Verdict::cannot_tell ? "cannot tell: " : "";
 }
 
 Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors) {

@@ -1,6 +1,7 @@
-// How far a simulated epoch may be off: its interval, and whether two epochs can be told apart.
+// How far a simulated epoch may be off: its interval, and what that says of two epochs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -41,10 +42,25 @@ double half_width(const EpochErrors& errors);
 /// The same for the ratio of two epochs; errors that both have cancel out.
 double half_width_of_ratio(const EpochErrors& a, const EpochErrors& b);
 
-/// Whether the interval of the ratio leaves 1 out, and the two differ by more than repeats of one
-/// epoch do (1 %); never where the errors of one are not known.
-bool can_tell(double a_seconds, const std::optional<EpochErrors>& a, double b_seconds,
-              const std::optional<EpochErrors>& b);
+/// Two epochs that differ by less are as fast as each other: nobody minds which one it is.
+inline constexpr double kMargin = 0.05;
+
+/// What the interval of their ratio says of two epochs.
+enum class Verdict : std::uint8_t {
+  apart,       ///< it leaves 1 out: one is faster
+  as_fast,     ///< it lies within kMargin of 1, on whichever side of it
+  cannot_tell  ///< it holds 1, and reaches beyond the margin
+};
+
+/// Nothing where the errors of one are not known.
+std::optional<Verdict> compare_epochs(double a_seconds, const std::optional<EpochErrors>& a,
+                                      double b_seconds, const std::optional<EpochErrors>& b);
+
+/// "apart", "as_fast", "cannot_tell" as JSON; null for nothing.
+nlohmann::ordered_json verdict_json(const std::optional<Verdict>& verdict);
+
+/// What to say before a difference: "as fast: ", "cannot tell: ", or nothing.
+std::string verdict_words(const std::optional<Verdict>& verdict);
 
 /// result.json's "interval": "share", "half_width" (relative), "low_seconds" and "high_seconds" of
 /// the epoch, "causes"; null where errors are not known.

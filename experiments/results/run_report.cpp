@@ -171,7 +171,8 @@ constexpr const char* kLegend =
 /// The interval of a simulated run; null for others.
 Json interval_of(const FinishedRun& run) { return run.result.value("interval", Json()); }
 
-/// Runs that are the first of a table to lie within what simulations may be off by: "cannot tell".
+/// Runs that the fastest of a table may be no faster than: those within what simulations may be off
+/// by ("cannot tell"), and those that are as fast.
 std::string cannot_tell_line(const std::vector<FinishedRun>& runs) {
   const FinishedRun* best = nullptr;
   for (const FinishedRun& run : runs)
@@ -179,16 +180,22 @@ std::string cannot_tell_line(const std::vector<FinishedRun>& runs) {
         (best == nullptr || run.measured.epoch_seconds < best->measured.epoch_seconds))
       best = &run;
   if (best == nullptr || interval_of(*best).is_null()) return "";
-  std::vector<std::string> near;
-  for (const FinishedRun& run : runs)
-    if (&run != best && !interval_of(run).is_null() &&
-        !can_tell(run.measured.epoch_seconds, errors_from(interval_of(run)),
-                  best->measured.epoch_seconds, errors_from(interval_of(*best))))
-      near.push_back(row_name(run).second);
+  std::vector<std::string> near, equal;
+  for (const FinishedRun& run : runs) {
+    if (&run == best) continue;
+    const auto verdict =
+        compare_epochs(run.measured.epoch_seconds, errors_from(interval_of(run)),
+                       best->measured.epoch_seconds, errors_from(interval_of(*best)));
+    if (verdict == Verdict::cannot_tell) near.push_back(row_name(run).second);
+    if (verdict == Verdict::as_fast) equal.push_back(row_name(run).second);
+  }
+  const std::string first = row_name(*best).second;
   std::string line =
       fmt::format("±: {:.0f} % of real epochs are meant to lie within", 100 * kIntervalShare);
-  if (!near.empty())
-    line += fmt::format("; cannot tell {} from {}", row_name(*best).second, fmt::join(near, ", "));
+  if (!equal.empty())
+    line += fmt::format("; as fast as {}, within {:.0f} %: {}", first, 100 * kMargin,
+                        fmt::join(equal, ", "));
+  if (!near.empty()) line += fmt::format("; cannot tell {} from {}", first, fmt::join(near, ", "));
   return line + "\n";
 }
 

@@ -11,7 +11,11 @@
 #include "core/base/error.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/parallel.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/config/installed.hpp"
+#include "experiments/config/shipped.hpp"
+#include "experiments/config/this_machine.hpp"
+#include "experiments/config/validate_json.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/run_report.hpp"
 
@@ -110,7 +114,66 @@ JsonReader started_over_mpi(const Experiment& experiment, const std::string& com
   return JsonReader(std::string(std::istreambuf_iterator<char>(in), {}), result.string());
 }
 
+Json calibrated_cluster() {
+  const std::string path = kClusterFiles.find(kThisMachine);
+  return parse_json(read_settings(path, "a cluster file"), path);
+}
+
 }  // namespace
+
+void require_real(const Experiment& experiment, const std::string& command) {
+  if (experiment.backend != "threads" && experiment.backend != "mpi")
+    throw ConfigError(
+        "backend", fmt::format("found \"{}\", but {} needs a backend that runs for real: threads "
+                               "or mpi",
+                               experiment.backend, command));
+  if (experiment.kernels == "cuda" && !experiment.netcluster.empty())
+    throw ConfigError("validate.netcluster",
+                      "its servers share the cores of this machine, and kernels cuda run on a GPU");
+  if (experiment.backend == "mpi") mpi_program();
+}
+
+Json result_of(Runner& runner, const Experiment& experiment, const fs::path& folder) {
+  const ResultFolder results(folder, Existing::overwrite);
+  const FinishedRun done = *runner.run(experiment, &results);
+  if (!done.not_written.empty()) throw Error(done.not_written);
+  return done.result;
+}
+
+DescribedHere RealRuns::described(const Experiment& experiment, const fs::path& folder) {
+  const Json& asked = experiment.resolved["cluster"];
+  DescribedHere here{nullptr, experiment.resolved["simulation"]["library"]};
+  if (here.library == "auto") here.library = experiment.backend == "mpi" ? "mpi" : "threads";
+  if (asked.contains("file")) return here;
+  if (experiment.netcluster.empty()) {
+    if (experiment.placement().servers() > 1)
+      throw ConfigError("cluster.servers",
+                        "ranks are grouped into servers that share this machine, and its "
+                        "simulation has one server: set validate.netcluster (servers with links "
+                        "of their own), or cluster.ranks");
+    here.cluster = {{"file", calibrated_machine(experiment.kernels, experiment.ranks())},
+                    {"ranks", experiment.ranks()}};
+    return here;
+  }
+  const Json machine = calibrated_cluster();
+  fs::create_directories(folder);
+  const std::string key = fmt::format("{} {}", experiment.netcluster, asked.value("servers", 0));
+  if (!links_.contains(key)) {
+    const Activity measuring("measuring the links of the netcluster");
+    links_[key] = measure_netcluster(experiment, folder);
+  }
+  const fs::path file = folder / "netcluster.json";
+  write_file(file, netcluster_file(machine, asked["servers"], links_.at(key)).dump(2));
+  here.cluster = {{"file", file.string()},
+                  {"servers", asked["servers"]},
+                  {"ranks_per_server", asked["ranks_per_server"]}};
+  return here;
+}
+
+Json RealRuns::run(const Experiment& experiment, const fs::path& folder) {
+  return experiment.backend == "mpi" ? run_over_mpi(experiment, folder)
+                                     : result_of(runner_, experiment, folder / "real");
+}
 
 Json run_over_mpi(const Experiment& experiment, const fs::path& folder) {
   const JsonReader read = started_over_mpi(experiment, "run", folder);

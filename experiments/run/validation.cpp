@@ -136,7 +136,9 @@ Json coverage_json(const Coverage& c) {
 }
 
 struct Strategies {
-  std::size_t groups = 0, right = 0, cannot_tell = 0;
+  std::size_t groups = 0, right = 0;
+  /// In which some strategy cannot be told from the simulated winner; else, is as fast.
+  std::size_t cannot_tell = 0, as_fast = 0;
   std::optional<double> correlation;
 };
 Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
@@ -149,12 +151,17 @@ Strategies compare_strategies(const std::vector<ValidationRow>& rows) {
     ++s.groups;
     const std::size_t first = winner(simulated);
     if (winner(real) == first) ++s.right;
-    if (std::any_of(group.begin(), group.end(), [&](const ValidationRow& row) {
-          return &row != &group[first] && row.errors && group[first].errors &&
-                 !can_tell(row.simulated_seconds, row.errors, simulated[first],
-                           group[first].errors);
-        }))
+    const auto some_are = [&](Verdict verdict) {
+      return std::any_of(group.begin(), group.end(), [&](const ValidationRow& row) {
+        return &row != &group[first] &&
+               compare_epochs(row.simulated_seconds, row.errors, simulated[first],
+                              group[first].errors) == verdict;
+      });
+    };
+    if (some_are(Verdict::cannot_tell))
       ++s.cannot_tell;
+    else if (some_are(Verdict::as_fast))
+      ++s.as_fast;
     if (const auto r = rank_correlation(real, simulated)) {
       sum += *r;
       ++counted;
@@ -317,7 +324,8 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
           {"winner",
            {{"groups", strategies.groups},
             {"right", strategies.right},
-            {"cannot_tell", strategies.cannot_tell}}}};
+            {"cannot_tell", strategies.cannot_tell},
+            {"as_fast", strategies.as_fast}}}};
 }
 
 std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
@@ -382,9 +390,10 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   const Strategies strategies = compare_strategies(rows);
   if (strategies.groups > 0)
     text += fmt::format(
-        "strategies: the simulated winner is the real one in {} of {} comparisons, and cannot be "
-        "told from another in {}{}\n",
-        strategies.right, strategies.groups, strategies.cannot_tell,
+        "strategies: the simulated winner is the real one in {} of {} comparisons, cannot be told "
+        "from another in {}, and is as fast as another within {:.0f} % in {}{}\n",
+        strategies.right, strategies.groups, strategies.cannot_tell, 100 * kMargin,
+        strategies.as_fast,
         strategies.correlation ? fmt::format(", rank correlation {:.2f}", *strategies.correlation)
                                : "");
   return text;

@@ -76,10 +76,10 @@ std::vector<std::vector<ValidationRow>> strategy_groups(const std::vector<Valida
 /// of those with enough cores, of oversubscribed ones, and of those that calibration did not see;
 /// "speedups" of strategies over the first of their group, real and simulated;
 /// "rank_correlation" between strategies (mean over groups) and "winner": in how many groups the
-/// simulated winner is the real one, and in how many it cannot be told from the second. "intervals":
-/// of how many rows they hold the real epoch, and the median of their half widths, of all rows, of
-/// those with enough cores, and of those that calibration did not see. Null where there is nothing
-/// to say.
+/// simulated winner is the real one, in how many it cannot be told from another strategy, and in how
+/// many others it is as fast as another. "intervals": of how many rows they hold the real epoch, and
+/// the median of their half widths, of all rows, of those with enough cores, and of those that
+/// calibration did not see. Null where there is nothing to say.
 nlohmann::ordered_json validation_json(const std::vector<ValidationRow>& rows);
 
 /// The same as tables, for lines of at most `width` characters if that is not 0.

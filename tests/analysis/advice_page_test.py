@@ -14,21 +14,21 @@ def plan(label, seconds, **changes):
     return {"plan": label, "epoch_seconds": seconds,
             "interval": {"share": 0.9, "half_width": 0.1, "low_seconds": 0.9 * seconds,
                          "high_seconds": 1.1 * seconds, "causes": {}},
-            "cannot_tell": None, "limited_by": {"part": "compute", "share": 0.6, "sentence": "computation, <60 %>"},
+            "measured_seconds": None, "not_measured": None, "verdict": None, "cannot_tell": None, "limited_by": {"part": "compute", "share": 0.6, "sentence": "computation, <60 %>"},
             "peak_bytes": 1 << 30, "device_bytes": 2 << 30, "bytes": {"internal": 1024, "external": 2048},
             "usd_per_epoch": 0.0125, "difference": None, "alike": []} | changes
 
 
 def answer(best, **changes):
     return {"setting": None, "what_if": None, "failed": None, "same_plan": None, "plan_as_is": None, "plans": 40, "bounding_seconds": 0.01,
-            "ruled_out_by_counts": 20, "replayed": 10, "ruled_out": 8, "not_tried": 0, "best": best,
+            "ruled_out_by_counts": 20, "replayed": 10, "ruled_out": 8, "not_tried": 0, "measuring": None, "best": best,
             "refused": [{"plan": "strategy.type=spmm_2d", "too_large": False, "reason": "needs a square"}]} | changes
 
 
 class AdvicePage(unittest.TestCase):
-    def page_of(self, answers):
+    def page_of(self, answers, simulated=True):
         with tempfile.TemporaryDirectory() as folder:
-            told = {"schema_version": 1, "name": "made-up", "cluster": "dgx-1", "ranks": 4, "simulated": True,
+            told = {"schema_version": 1, "name": "made-up", "cluster": "dgx-1", "ranks": 4, "simulated": simulated,
                     "answers": answers}
             (Path(folder) / "advice.json").write_text(json.dumps(told))
             done = folders.orrery("report", folder)
@@ -51,13 +51,28 @@ class AdvicePage(unittest.TestCase):
 
     def test_says_where_another_plan_cannot_be_told_from_that_of_the_file(self):
         first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d", 0.0195)
-        near = plan("strategy.type=full_graph", 0.02, cannot_tell=True)
+        near = plan("strategy.type=full_graph", 0.02, verdict="cannot_tell")
+        equal = plan("strategy.type=full_graph", 0.02, verdict="as_fast")
         _, page = self.page_of([answer([first]),
                                 answer([other], setting="seed=2", same_plan=False, plan_as_is=near),
-                                answer([other], setting="seed=3", same_plan=False)])
+                                answer([other], setting="seed=3", same_plan=False),
+                                answer([other], setting="seed=4", same_plan=False, plan_as_is=equal)])
 
         self.assertIn("cannot tell: another; that one takes +3 %", page)
+        self.assertIn("as fast: another; that one takes +3 %", page)
         self.assertIn("another; that one is not possible", page)
+
+    def test_tells_measured_from_simulated_seconds_and_what_failed(self):
+        plans = [plan("strategy.type=spmm_1d", 0.021, measured_seconds=0.03),
+                 plan("strategy.type=full_graph", 0.02, measured_seconds=0.033, verdict="apart"),
+                 plan("strategy.type=spmm_2d", 0.0205, not_measured="signal 9", verdict="cannot_tell")]
+        measuring = {"plans": 2, "turns": 3, "epochs": 20, "other_work": None}
+        _, page = self.page_of([answer(plans, measuring=measuring)], simulated=False)
+
+        for words in ("30 ms", "+10 %", "cannot tell: -2 %", "could not be measured: signal 9", "measured",
+                      "2 plans, 3 runs of 20 epochs each", "Only times that a column calls so were measured"):
+            self.assertIn(words, page)
+        self.assertNotIn("No time here was measured", page)
 
     def test_of_a_question_without_an_answer_says_why(self):
         _, page = self.page_of([answer([plan("strategy.type=full_graph", 0.02)]),

@@ -24,12 +24,21 @@ class Intervals(unittest.TestCase):
         self.assertEqual(intervals.half_width_of_ratio(one, one), 0)
         self.assertIsNone(intervals.half_width_of_ratio(one, result(1)))
 
+    def test_of_a_ratio_say_how_two_compare(self):
+        one = lambda seconds: result(seconds, operations=0.1, spmm=0.03)
+        near, far = result(1, operations=0.1, spmm=0.04), result(1, operations=0.1, gemm=0.04)  # ± 1.6 %, ± 8.2 %
+        self.assertEqual([intervals.verdict(one(s), near) for s in (1, 1.03, 1.04)], ["as_fast", "as_fast", "apart"])
+        self.assertEqual([intervals.verdict(one(s), far) for s in (1, 1.08, 1.09)],
+                         ["cannot_tell", "cannot_tell", "apart"])
+        self.assertIsNone(intervals.verdict(one(1), result(1)))
+
 
 class Winners(unittest.TestCase):
     def test_are_fastest_and_sure_where_the_ratio_is_beyond_its_interval(self):
         fast, slow = result(1, spmm=0.05), result(1.2, gemm=0.05)  # ± 11.6 %
         self.assertEqual(regions.winner({"a": fast, "b": slow}), ("a", False))
         self.assertEqual(regions.winner({"a": fast, "b": result(1.1, gemm=0.05)}), ("a", True))
+        self.assertEqual(regions.winner({"a": fast, "b": result(1.02, spmm=0.05)}), ("a", True), "as fast")
         self.assertEqual(regions.winner({"a": fast}), ("a", False))
         self.assertIsNone(regions.winner({}))
 

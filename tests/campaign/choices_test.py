@@ -4,8 +4,10 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 FILE = Path(os.environ["ORRERY_SOURCES"]) / "tests/campaign/choices"
 loader = importlib.machinery.SourceFileLoader("choices", str(FILE))
@@ -36,6 +38,24 @@ class Choices(unittest.TestCase):
         self.assertIn("strategy.type=spmm_15d", choices.DEFAULTS)
         self.assertEqual(choices.settings(choices.DEFAULTS[3]),
                          ["--set", "strategy.type=vertex_cut", "--set", "partition.method=dbh"])
+
+    def test_are_those_of_advise_by_replays_or_by_measuring(self):
+        plan = lambda label, **more: {"plan": label, "difference": None, "verdict": None} | more
+        best = [plan("strategy.type=spmm_1d"), plan("strategy.type=full_graph, cluster.ranks=2", verdict="as_fast")]
+        row = {"disturbed": False, "real_seconds": 1.0, "half_width": 0.1, "covered": True}
+        file = FILE.parents[2] / "configs/advise/threads-2-hubs.json"
+        for measures in (False, True):
+            asked = []
+
+            def run(*words):
+                asked.append(words)
+                return {"answers": [{"best": best, "measuring": None}], "rows": [row]}
+
+            with tempfile.TemporaryDirectory() as folder, mock.patch.object(choices, "run", run):
+                made = choices.check(str(file), 1, Path(folder), measures)
+
+            self.assertEqual(("--measure" in asked[0], "cluster.file=this-machine" in asked[0]), (measures, not measures))
+            self.assertEqual((made["choice"], made["verdict"]), ("strategy.type=spmm_1d", "as_fast"))
 
     def test_are_of_ten_files_four_of_them_over_links(self):
         files = sorted((FILE.parents[2] / "configs/advise").glob("*.json"))

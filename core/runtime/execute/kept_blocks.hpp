@@ -52,8 +52,8 @@ class KeptBlocks final : public Storage {
     std::int64_t bytes = 0;
     Space space{};
     std::int64_t used = 0;  // by its tensor; 0 while it is kept
-    std::int64_t mapped =
-        0;  // the first bytes, which may have been touched; no fewer than are used
+    /// The first bytes, which may have been touched; no fewer than are used.
+    std::int64_t mapped = 0;
     std::uint64_t given = 0;  // when it was given back, counted in gifts; 0 while it is in use
   };
 

@@ -121,6 +121,90 @@ TEST_F(AdviseCommand, ProposesNothingThatPlanRefuses) {
   EXPECT_GT(plans, 3);
 }
 
+/// This machine, as a calibration that says nothing of its errors would describe it.
+class AdviseHere : public AdviseCommand {
+ protected:
+  void SetUp() override {
+    AdviseCommand::SetUp();
+    const auto write = [&](const std::string& kind, const char* name, const auto& change) {
+      Json file =
+          Json::parse(std::ifstream(fmt::format(ORRERY_SOURCES "/configs/{}/{}.json", kind, name)));
+      change(file);
+      std::filesystem::create_directories(in("configs/" + kind));
+      std::ofstream(in("configs/" + kind + "/this-machine.json")) << file;
+    };
+    write("clusters", "r5-16-25gbe", [](Json& cluster) {
+      cluster["servers"]["value"] = 1;
+      cluster["device_types"]["r5-16"]["cores"] = {{"value", 2}, {"source", "made up"}};
+      cluster["device_types"]["r5-16"]["profile"] = "this-machine";
+      cluster["server"].erase("host_cores");  // a machine that is a device has its own
+    });
+    write("devices", "r5-16", [](Json& profile) {
+      profile.erase("errors");
+      const Json mpi = profile["libraries"]["mpi"];
+      profile["libraries"]["threads"] = mpi;
+    });
+  }
+  int advise(const std::string& more, const std::string& arguments) const {
+    return shell(fmt::format("cd '{}' && '{}' advise {} --measure --no-what-if {}",
+                             folder_.string(), ORRERY_BINARY,
+                             experiment(R"(, "train": {"epochs": 3}, )" + more), arguments));
+  }
+};
+
+TEST_F(AdviseHere, NamesTheFastestMeasuredPlan) {
+  ASSERT_EQ(advise(R"("backend": "threads", "cluster": {"ranks": 2})",
+                   "--search strategy.type=full_graph,spmm_1d --search model.order=auto "
+                   "--search train.bucket_bytes=0 --search partition.method=block "
+                   "--search cluster.ranks=2 --out plans --json"),
+            0)
+      << read("err");
+  const Json told = Json::parse(read("out"));
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/advice.json").rdbuf();
+  EXPECT_NO_THROW(validate_against(schema.str(), told));
+  const Json& answer = told["answers"][0];
+  ASSERT_EQ(answer["measuring"]["plans"], 2);
+  EXPECT_EQ(answer["measuring"]["turns"], 3);
+  EXPECT_EQ(told["simulated"], false);
+  const Json &first = answer["best"][0], &second = answer["best"][1];
+  EXPECT_GT(first["measured_seconds"], 0);
+  EXPECT_LE(first["measured_seconds"], second["measured_seconds"]);
+  EXPECT_TRUE(first["verdict"].is_null());
+  EXPECT_TRUE(second["verdict"] == "as_fast" || second["verdict"] == "apart") << second["verdict"];
+  // The choice is a file that runs here as it was measured, without what described this machine.
+  const Json written = json("plans/best-1.json");
+  EXPECT_EQ(written["backend"], "threads");
+  EXPECT_EQ(written["cluster"], Json::object({{"ranks", 2}}));
+  EXPECT_EQ(written["train"]["epochs"], 3);
+  EXPECT_FALSE(written.contains("simulation"));
+  EXPECT_THAT(first["plan"], HasSubstr(written["strategy"]["type"].get<std::string>()));
+  EXPECT_EQ(orrery(fmt::format("run {} --quiet --out {}", in("plans/best-1.json").string(),
+                               in("made").string())),
+            0)
+      << read("err");
+
+  ASSERT_EQ(advise(R"("backend": "threads", "cluster": {"ranks": 2})",
+                   "--search strategy.type=full_graph,spmm_1d --search model.order=auto "
+                   "--search cluster.ranks=2"),
+            0)
+      << read("err");
+  EXPECT_THAT(read("out"), HasSubstr("measured"));
+  EXPECT_THAT(read("out"), HasSubstr("Measured on this machine"));
+}
+
+TEST_F(AdviseHere, RefusesToMeasureWhatDoesNotRunHere) {
+  const auto refused = [&](const std::string& more, const std::string& words) {
+    EXPECT_EQ(advise(more, ""), 2) << more;
+    EXPECT_THAT(read("err"), HasSubstr(words));
+  };
+  refused(R"("backend": "threads", "cluster": {"file": "dgx-1", "gpus": 4})",
+          "describes another one, \"dgx-1\": leave cluster.file out");
+  refused(R"("backend": "sim", "cluster": {"file": "this-machine", "ranks": 2})",
+          "needs a backend that runs for real");
+  refused(R"("cluster": {"servers": 2})", "validate.netcluster");
+}
+
 TEST_F(AdviseCommand, RefusesWhatItCannotAnswer) {
   const auto refused = [&](const std::string& more, const std::string& words) {
     EXPECT_EQ(orrery(fmt::format("advise {} {}", file(), more)), 2) << more;

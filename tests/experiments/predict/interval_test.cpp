@@ -46,12 +46,22 @@ TEST(Intervals, ErrorsThatTwoEpochsShareAreNoneOfTheirRatio) {
 
   EXPECT_NEAR(half_width_of_ratio(a, b), 1.645 * 0.05, 1e-4);
   EXPECT_EQ(half_width_of_ratio(a, a), 0);
-  EXPECT_TRUE(can_tell(1.0, a, 1.09, b));
-  EXPECT_FALSE(can_tell(1.0, a, 1.08, b));
-  EXPECT_FALSE(can_tell(1.08, b, 1.0, a));
-  EXPECT_TRUE(can_tell(1.0, a, 1.02, a));
-  EXPECT_FALSE(can_tell(1.0, a, 1.005, a)) << "repeats of one epoch differ as much";
-  EXPECT_FALSE(can_tell(1.0, a, 2.0, std::nullopt)) << "nothing is known of one";
+}
+
+// The interval of the ratio is ± 8.2 % of a and b, and ± 1.6 % of a and c.
+TEST(Verdicts, SayWhereTheIntervalOfTheRatioLies) {
+  const EpochErrors a{{"operations", 0.1}, {"spmm", 0.03}}, b{{"operations", 0.1}, {"gemm", 0.04}},
+      c{{"operations", 0.1}, {"spmm", 0.04}};
+
+  EXPECT_EQ(compare_epochs(1.0, a, 1.09, b), Verdict::apart);
+  EXPECT_EQ(compare_epochs(1.0, a, 1.08, b), Verdict::cannot_tell);
+  EXPECT_EQ(compare_epochs(1.08, b, 1.0, a), Verdict::cannot_tell);
+  EXPECT_EQ(compare_epochs(1.0, a, 1.0, b), Verdict::cannot_tell) << "equal, and nobody knows";
+  EXPECT_EQ(compare_epochs(1.0, a, 1.03, c), Verdict::as_fast) << "slower, by 1 to 5 %";
+  EXPECT_EQ(compare_epochs(1.03, c, 1.0, a), Verdict::as_fast);
+  EXPECT_EQ(compare_epochs(1.0, a, 1.04, c), Verdict::apart) << "by up to 6 %";
+  EXPECT_EQ(compare_epochs(1.0, a, 1.051, a), Verdict::apart);
+  EXPECT_FALSE(compare_epochs(1.0, a, 2.0, std::nullopt)) << "nothing is known of one";
 }
 
 TEST(Intervals, AProfileThatSaysNothingOfItsErrorsGivesNone) {

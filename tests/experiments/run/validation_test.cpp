@@ -134,12 +134,18 @@ TEST(Intervals, AreCountedByWhetherTheyHoldTheRealEpoch) {
   EXPECT_TRUE(all["rows"][2]["half_width"].is_null());
   // Both are off by the same: a and b can be told apart.
   EXPECT_EQ(all["winner"]["cannot_tell"], 0);
+  EXPECT_EQ(all["winner"]["as_fast"], 0);
   const std::string text = validation_text(rows, 200);
   EXPECT_NE(text.find("hold the real epoch of 1 of 2 (50 %"), std::string::npos) << text;
   EXPECT_NE(text.find("+20.0 % out"), std::string::npos) << text;
 
   rows[1].errors = EpochErrors{{"communication", 0.08}};
   EXPECT_EQ(validation_json(rows)["winner"]["cannot_tell"], 1);
+
+  rows[1].errors = rows[0].errors;
+  rows[1].simulated_seconds = 11.2;
+  EXPECT_EQ(validation_json(rows)["winner"]["cannot_tell"], 0);
+  EXPECT_EQ(validation_json(rows)["winner"]["as_fast"], 1);
 }
 
 TEST(RankCorrelation, IsSpearmans) {
