@@ -235,8 +235,7 @@ void print_variations(const std::vector<Variation>& variations) {
 std::string measuring_words(const Advice& advice) {
   if (!advice.measuring) return "";
   const Measuring& done = *advice.measuring;
-  if (done.plans == 0)
-    return "Nothing was measured: each other plan is slower by its replay. ";
+  if (done.plans == 0) return "Nothing was measured: each other plan is slower by its replay. ";
   return fmt::format(
       "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns; the median "
       "counts. The order of these is the measured one, that of the plans below is simulated. {}",
