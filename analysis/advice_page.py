@@ -121,7 +121,7 @@ def measuring(answer):
     if not told:
         return None
     if told["plans"] == 0:
-        return page.paragraph("Nothing was measured: each other plan is slower by its replay, or as fast.")
+        return page.paragraph("Nothing was measured: each other plan is slower by its replay.")
     return page.paragraph(
         f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, in "
         "turns; the median counts. The order of these is the measured one, that of the plans below is simulated."

@@ -107,8 +107,7 @@ class Convolution {
   /// dw ← xᵀ·dy, for as many rows of the input as dy has.
   void weight_gradient(const Tensor& x, const Tensor& dy, const Tensor& dw) const;
   bool transform_first() const {
-    return !keeps_aggregated() &&
-           transforms_first(c_.order, in_, out_, c_.products->samples_inputs());
+    return !keeps_aggregated() && transforms_first(c_.order, in_, out_, c_.products->in_blocks());
   }
   /// Whether the backward pass multiplies by Aᵀ first, so that A·x is not kept for it.
   bool aggregates_both() const {

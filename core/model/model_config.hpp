@@ -36,8 +36,8 @@ enum class Normalisation : std::uint8_t { automatic, symmetric, row };
 enum class FirstLayer : std::uint8_t { exact, recompute, mggcn_compat };
 
 /// Whether a layer multiplies by A or by W first. This decides how wide the travelling rows are:
-///   automatic        whichever makes the aggregated matrix narrower: W first where in >= out. In a
-///                    sampled block (Products::samples_inputs) only where in >= 8·out
+///   automatic        whichever makes the aggregated matrix narrower: W first where in >= out. In the
+///                    block of a batch (Products::in_blocks) only where in >= 8·out
 ///   aggregate_first  rows as they come into the layer: in the first one those of the input
 ///   transform_first  rows multiplied by W
 ///   aggregate_both   rows as they come into the layer and, in the backward pass, gradients as they
@@ -51,16 +51,16 @@ enum class LayerOrder : std::uint8_t {
   aggregate_both
 };
 
-/// W comes first in a sampled block if it makes rows this many times narrower. A block has several
+/// W comes first in a block if it makes rows this many times narrower. A block has several
 /// times as many inputs as rows, so W first multiplies several times as many rows by W. What it saves
-/// are sparse products, in which an operation takes some ten times as long as in dense ones.
+/// are sparse products, in which an operation takes some 16 times as long as in dense ones.
 inline constexpr std::int64_t kNarrowerInBlocks = 8;
 
 /// Whether a layer of these widths multiplies by W first.
 constexpr bool transforms_first(LayerOrder order, std::int64_t in, std::int64_t out,
-                                bool samples_inputs = false) {
+                                bool in_blocks = false) {
   if (order != LayerOrder::automatic) return order == LayerOrder::transform_first;
-  return in >= (samples_inputs ? kNarrowerInBlocks * out : out);
+  return in >= (in_blocks ? kNarrowerInBlocks * out : out);
 }
 
 /// The score of an edge; its softmax over the in-edges of a vertex is the edge's weight:

@@ -52,9 +52,9 @@ class Products {
   virtual std::int64_t rows(int level) const = 0;
   /// Rows that layer `layer` works on: the first rows(layer − 1) are those of the level below.
   virtual std::int64_t inputs(int layer) const { return rows(layer - 1); }
-  /// Whether layers are sampled blocks: an input is there because a few rows aggregate it, and most
-  /// inputs of a layer are no rows of the next level.
-  virtual bool samples_inputs() const { return false; }
+  /// Whether layers work on the blocks of a message-flow graph: an input is there because a few rows
+  /// aggregate it, and most inputs of a layer are no rows of the next level.
+  virtual bool in_blocks() const { return false; }
   /// Global vertex of each row, [largest number of any level or layer, 1] i32.
   virtual Tensor row_ids() const = 0;
 

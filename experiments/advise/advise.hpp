@@ -42,9 +42,9 @@ std::optional<Verdict> compare_plans(const RatedPlan& plan, const RatedPlan& bes
 /// What the plan takes more than the other, of that one: 0.1 for a tenth; by the same seconds.
 double more_than(const RatedPlan& plan, const RatedPlan& best);
 
-/// Real runs of plans that replays cannot tell apart (measure_plans.hpp).
+/// Real runs of plans that replays do not find slower than the fastest (measure_plans.hpp).
 struct Measuring {
-  std::size_t plans = 0;     ///< that ran; none: the replays had told all that counts
+  std::size_t plans = 0;     ///< that ran; none: all others are slower by their replays
   int turns = 0;             ///< runs of each
   int epochs = 0;            ///< of each run
   std::string other_work{};  ///< of other programs, if it made them longer; else empty

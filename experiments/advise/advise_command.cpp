@@ -502,7 +502,7 @@ class Adviser {
     variations_.push_back(std::move(variation));
   }
 
-  /// Runs the plans of the first answer that its replays cannot tell from the fastest, and keeps
+  /// Runs the plans of the first answer that its replays do not find slower than the fastest, and keeps
   /// `best` plans of each kind besides.
   void measure(OnThisMachine& machine, std::size_t best) {
     Advice& first = variations_.front().advice;
@@ -652,9 +652,10 @@ void add_advise_command(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--measure", options->measure,
       fmt::format(
-          "Run the plans that replays cannot tell from the fastest for real, on this machine, and "
-          "name the fastest measured one: at most {} plans, {} runs each of {} to {} epochs; needs "
-          "orrery calibrate, backend threads or mpi, and no cluster.file of another machine",
+          "Run the plans that replays do not find slower than the fastest for real, on this "
+          "machine, and name the fastest measured one: at most {} plans, {} runs each of {} to {} "
+          "epochs; needs orrery calibrate, backend threads or mpi, and no cluster.file of another "
+          "machine",
           kMostMeasured, kTurns, kFewestEpochs, kMostEpochs));
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");

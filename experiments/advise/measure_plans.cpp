@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/error.hpp"
+#include "core/base/median.hpp"
 
 namespace orrery {
 namespace {
@@ -22,12 +23,6 @@ std::vector<RatedPlan*> undecided(std::vector<RatedPlan>& plans) {
   }
   if (chosen.size() < 2) chosen.clear();
   return chosen;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace

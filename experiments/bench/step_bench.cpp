@@ -21,6 +21,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/median.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/graph/read/load.hpp"
@@ -30,7 +31,6 @@
 #include "core/strategy/train/record.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/bench/bench_bounds.hpp"
-#include "experiments/bench/median.hpp"
 #include "experiments/execute/execute.hpp"
 
 namespace orrery {

@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/median.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
 #include "experiments/config/version.hpp"
@@ -124,9 +126,7 @@ Coverage coverage_of(const std::vector<ValidationRow>& rows,
     widths.push_back(half_width(*row.errors));
   }
   if (widths.empty()) return c;
-  const auto middle = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() / 2);
-  std::nth_element(widths.begin(), middle, widths.end());
-  c.median_half_width = *middle;
+  c.median_half_width = median(std::move(widths));
   return c;
 }
 Json coverage_json(const Coverage& c) {

@@ -31,7 +31,11 @@ class DoneRecords {
   static std::size_t blocks_for(std::size_t count) { return (count + kBlock - 1) / kBlock; }
 
   DoneRecords() = default;
+  /// Room for so many blocks, that is for all that lanes will do.
   explicit DoneRecords(std::size_t blocks);
+  /// The next of a lane. `external_share`: what of it is communication between servers.
+  ///
+  /// Requires  a block that is left, if the lane's last one is full
   void add(OfLane& lane, const Done& done, double external_share) {
     const std::uint32_t place = lane.count++ % kBlock;
     if (place == 0) {

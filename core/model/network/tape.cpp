@@ -69,8 +69,7 @@ class TapeCounter {
 
   std::int64_t saved_by_layer(const Sizes& s, int layer) const {
     std::int64_t floats = s.halo > 0 ? s.held() * s.width : 0;
-    const bool w_first =
-        transforms_first(model_.order, s.width, s.to_width, products_.samples_inputs());
+    const bool w_first = transforms_first(model_.order, s.width, s.to_width, products_.in_blocks());
     if (layer_of(model_).tape_keeps_aggregated && w_first) floats += s.out * s.width;
     if (model_.layer_norm && layer < layers()) floats += s.out;
     return kFloat * floats + dropped(s.held() * s.width, layer == 1 ? s.in * s.width : 0);

@@ -67,7 +67,7 @@ class BatchProducts : public RankProducts {
   }
   std::shared_ptr<const PairRows> pairs() const override { return batch_->pairs; }
   std::int64_t rows(int level) const override { return batch_->rows[at(level)]; }
-  bool samples_inputs() const override { return !batch_->alike; }
+  bool in_blocks() const override { return !batch_->alike; }
   Tensor row_ids() const override { return row_ids_.tensor(); }
   void prepare(std::int64_t, std::int64_t) override {}
   const Edges& edges(int layer) const override { return edges_[of_layer_[at(layer) - 1]].edges(); }

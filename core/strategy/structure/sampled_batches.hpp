@@ -99,7 +99,7 @@ struct MiniBatchSettings {
   BatchSizesFrom sizes = BatchSizesFrom::draws;
 };
 
-/// Whether the gradient of the first layer's weights needs Aᵀ in sampled blocks. Only our own layers are
+/// Whether the gradient of the first layer's weights needs Aᵀ in blocks. Only our own layers are
 /// known not to need it if they aggregate first.
 bool first_layer_needs_adjoint(const ModelConfig& model, const DataFacts& facts);
 

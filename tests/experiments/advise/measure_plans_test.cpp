@@ -1,4 +1,4 @@
-// Real runs of plans that replays cannot tell apart: which, in which order, and what comes of it.
+// Real runs of plans that replays do not find slower: which, in which order, and what comes of it.
 #include "experiments/advise/measure_plans.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The median of what a benchmark has measured several times.
+// The median of what was measured several times.
 #pragma once
 
 #include <algorithm>
