@@ -122,9 +122,11 @@ def measuring(answer):
         return None
     if told["plans"] == 0:
         return page.paragraph("Nothing was measured: each other plan is slower by its replay.")
+    far = told["plans"] - told["in_all_turns"]
+    fewer = f" (fewer of the {far} that took a quarter more in the first turns)" if far else ""
     return page.paragraph(
         f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, in "
-        "turns; the median counts. The order of these is the measured one, that of the plans below is simulated."
+        f"turns{fewer}; the median counts. The order of these is the measured one, that of the plans below is simulated."
         + (f" Note: {told['other_work']}." if told["other_work"] else ""))
 
 

@@ -44,10 +44,11 @@ double more_than(const RatedPlan& plan, const RatedPlan& best);
 
 /// Real runs of plans that replays do not find slower than the fastest (measure_plans.hpp).
 struct Measuring {
-  std::size_t plans = 0;     ///< that ran; none: all others are slower by their replays
-  int turns = 0;             ///< runs of each
-  int epochs = 0;            ///< of each run
-  std::string other_work{};  ///< of other programs, if it made them longer; else empty
+  std::size_t plans = 0;         ///< that ran; none: all others are slower by their replays
+  int turns = 0;                 ///< runs of those that lead
+  int epochs = 0;                ///< of each run
+  std::string other_work{};      ///< of other programs, if it made them longer; else empty
+  std::size_t in_all_turns = 0;  ///< plans that lead; the others ran in the first turns alone
 };
 
 struct Advice {

@@ -236,10 +236,15 @@ std::string measuring_words(const Advice& advice) {
   if (!advice.measuring) return "";
   const Measuring& done = *advice.measuring;
   if (done.plans == 0) return "Nothing was measured: each other plan is slower by its replay. ";
+  const std::string fewer =
+      done.in_all_turns == done.plans
+          ? ""
+          : fmt::format(" ({} of the {} that took {:.0f} % more by then)", kFirstTurns,
+                        done.plans - done.in_all_turns, 100 * kFar);
   return fmt::format(
-      "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns; the median "
+      "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns{}; the median "
       "counts. The order of these is the measured one, that of the plans below is simulated. {}",
-      done.plans, done.plans == 1 ? "" : "s", done.turns, done.epochs,
+      done.plans, done.plans == 1 ? "" : "s", done.turns, done.epochs, fewer,
       done.other_work.empty() ? "" : fmt::format("Note: {}. ", done.other_work));
 }
 
@@ -311,6 +316,7 @@ Json measuring_json(const std::optional<Measuring>& done) {
   if (!done) return nullptr;
   return {{"plans", done->plans},
           {"turns", done->turns},
+          {"in_all_turns", done->in_all_turns},
           {"epochs", done->epochs},
           {"other_work", done->other_work.empty() ? Json(nullptr) : Json(done->other_work)}};
 }
@@ -653,8 +659,9 @@ void add_advise_command(CLI::App& app, int& exit_code) {
       "--measure", options->measure,
       fmt::format(
           "Run the plans that replays do not find slower than the fastest for real, on this "
-          "machine, and name the fastest measured one: at most {} plans, {} runs each of {} to {} "
-          "epochs; needs orrery calibrate, backend threads or mpi, and no cluster.file of another "
+          "machine, and name the fastest measured one: at most {} plans, up to {} runs each of {} "
+          "to {} epochs; needs orrery calibrate, backend threads or mpi, and no cluster.file of "
+          "another "
           "machine",
           kMostMeasured, kTurns, kFewestEpochs, kMostEpochs));
   command->add_flag("--json", options->json,

@@ -9,9 +9,11 @@
 
 namespace orrery {
 
-/// Plans that are measured at most, the fastest by their replays, and how often each is.
+/// Plans that are measured at most, the fastest by their replays, and how often each is. After the first
+/// turns plans that take this much more than the fastest run no more.
 inline constexpr std::size_t kMostMeasured = 6;
-inline constexpr int kTurns = 3;
+inline constexpr int kTurns = 9, kFirstTurns = 3;
+inline constexpr double kFar = 0.25;
 /// Epochs of a run.
 inline constexpr int kFewestEpochs = 3, kMostEpochs = 20;
 
@@ -27,7 +29,7 @@ int epochs_to_measure(double seconds);
 /// Runs the first plan and those that are as fast by their replays or cannot be told from it, in turns,
 /// so that what drifts meets all of them, and notes the median of a plan's turns. None runs where all
 /// others are slower. The measured plans then come first, in the order of what was
-/// measured; a plan that fails is out, with the reason.
+/// measured, and those of them that ran in all turns lead; a plan that fails is out, with the reason.
 ///
 /// `plans`: the fastest first. `tell` is called before each run with its number, from 0, and theirs.
 /// Errors    Error: no plan could be measured; NotBuilt

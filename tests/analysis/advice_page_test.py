@@ -66,11 +66,11 @@ class AdvicePage(unittest.TestCase):
         plans = [plan("strategy.type=spmm_1d", 0.021, measured_seconds=0.03),
                  plan("strategy.type=full_graph", 0.02, measured_seconds=0.033, verdict="apart"),
                  plan("strategy.type=spmm_2d", 0.0205, not_measured="signal 9", verdict="cannot_tell")]
-        measuring = {"plans": 2, "turns": 3, "epochs": 20, "other_work": None}
+        measuring = {"plans": 2, "turns": 9, "in_all_turns": 2, "epochs": 20, "other_work": None}
         _, page = self.page_of([answer(plans, measuring=measuring)], simulated=False)
 
         for words in ("30 ms", "+10 %", "cannot tell: -2 %", "could not be measured: signal 9", "measured",
-                      "2 plans, 3 runs of 20 epochs each", "Only times that a column calls so were measured"):
+                      "2 plans, 9 runs of 20 epochs each", "Only times that a column calls so were measured"):
             self.assertIn(words, page)
         self.assertNotIn("No time here was measured", page)
 

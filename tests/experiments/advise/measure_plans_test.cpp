@@ -52,24 +52,46 @@ const auto nothing = [](int, int) {};
 TEST(MeasurePlans, RunsWhatIsNotSlowerInTurnsAndPutsTheFastestMeasuredFirst) {
   std::vector<RatedPlan> plans{plan("first", 1), plan("unsure", 1.05, kOther),
                                plan("as fast", 1.02), plan("slow", 2)};
-  Stub stub{{{"first", {1.0, 1.1, 1.2}},
-             {"unsure", {0.9, 0.8, 7.0}},  // once something else was at work
-             {"as fast", {1.3, 1.3, 1.3}}}};
+  Stub stub{
+      {{"first", {1.0, 1.1, 1.2, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1}},
+       {"unsure", {0.9, 0.8, 7.0, 0.9, 0.9, 0.9, 7.0, 0.9, 0.9}},  // others were at work twice
+       {"as fast", {1.3, 1.3, 1.3}}}};
   std::vector<std::pair<int, int>> told;
 
   const Measuring done =
       measure_plans(plans, stub.run(), [&](int run, int of) { told.emplace_back(run, of); });
 
-  EXPECT_THAT(stub.asked, ElementsAre("first", "unsure", "as fast", "first", "unsure", "as fast",
-                                      "first", "unsure", "as fast"));
-  EXPECT_EQ(told.back(), std::pair(8, 9));
+  const std::vector<std::string> all{"first", "unsure", "as fast"};
+  std::vector<std::string> turns;
+  for (int turn = 0; turn < kTurns; ++turn)
+    turns.insert(turns.end(), all.begin(), turn < kFirstTurns ? all.end() : all.begin() + 2);
+  EXPECT_EQ(stub.asked, turns);
+  EXPECT_EQ(told.front(), std::pair(0, 27));
+  EXPECT_EQ(told[9], std::pair(9, 21));
+  EXPECT_EQ(told.back(), std::pair(20, 21));
   EXPECT_THAT(labels(plans), ElementsAre("unsure", "first", "as fast", "slow"));
   EXPECT_EQ(plans[0].measured_seconds, 0.9);
   EXPECT_EQ(plans[1].measured_seconds, 1.1);
   EXPECT_FALSE(plans[3].measured_seconds) << "slower by its replay";
   EXPECT_EQ(done.plans, 3U);
-  EXPECT_EQ(done.turns, 3);
+  EXPECT_EQ(done.in_all_turns, 2U);
+  EXPECT_EQ(done.turns, 9);
   EXPECT_EQ(done.epochs, epochs_to_measure(1));
+}
+
+/// The machine is slower in the later turns, which the plan that is out does not meet.
+TEST(MeasurePlans, PlansThatAreOutStayBehindThoseThatRanOn) {
+  std::vector<RatedPlan> plans{plan("out", 1), plan("a", 1.01), plan("b", 1.02)};
+  const std::vector<double> then{2, 2, 2, 2, 2, 2};
+  Stub stub{{{"out", {1.3, 1.3, 1.3}}, {"a", {1, 1, 1}}, {"b", {0.9, 1, 1.1}}}};
+  for (const char* name : {"a", "b"})
+    stub.times[name].insert(stub.times[name].end(), then.begin(), then.end());
+
+  measure_plans(plans, stub.run(), nothing);
+
+  EXPECT_THAT(labels(plans), ElementsAre("a", "b", "out"));
+  EXPECT_EQ(plans[0].measured_seconds, 2);
+  EXPECT_EQ(plans[2].measured_seconds, 1.3);
 }
 
 TEST(MeasurePlans, ComparesMeasuredPlansByWhatTheyTook) {
@@ -87,10 +109,11 @@ TEST(MeasurePlans, ComparesMeasuredPlansByWhatTheyTook) {
 
 TEST(MeasurePlans, AreTheSixFastestAtMost) {
   std::vector<RatedPlan> plans{plan("0", 1)};
-  Stub stub{{{"0", {1, 1, 1}}}};
+  const std::vector<double> seconds(kTurns, 1);
+  Stub stub{{{"0", seconds}}};
   for (int i = 1; i < 9; ++i) {
     plans.push_back(plan(std::to_string(i), 1 + 0.001 * i, kOther));
-    stub.times[std::to_string(i)] = {1, 1, 1};
+    stub.times[std::to_string(i)] = seconds;
   }
 
   const Measuring done = measure_plans(plans, stub.run(), nothing);
@@ -105,7 +128,7 @@ TEST(MeasurePlans, LeavesOutAPlanThatFailsAndSaysWhy) {
 
   const Measuring done = measure_plans(plans, stub.run(), nothing);
 
-  EXPECT_THAT(stub.asked, ElementsAre("fails", "runs", "fails", "runs", "runs"));
+  EXPECT_THAT(stub.asked, ElementsAre("fails", "runs", "fails", "runs", "runs")) << "none to race";
   EXPECT_THAT(labels(plans), ElementsAre("runs", "fails"));
   EXPECT_EQ(plans[1].not_measured, "it ended with signal 9");
   EXPECT_FALSE(plans[1].measured_seconds);

@@ -165,7 +165,9 @@ TEST_F(AdviseHere, NamesTheFastestMeasuredPlan) {
   EXPECT_NO_THROW(validate_against(schema.str(), told));
   const Json& answer = told["answers"][0];
   ASSERT_EQ(answer["measuring"]["plans"], 2);
-  EXPECT_EQ(answer["measuring"]["turns"], 3);
+  EXPECT_GE(answer["measuring"]["turns"], 3);
+  EXPECT_LE(answer["measuring"]["turns"], 9);
+  EXPECT_GE(answer["measuring"]["in_all_turns"], 1);
   EXPECT_EQ(told["simulated"], false);
   const Json &first = answer["best"][0], &second = answer["best"][1];
   EXPECT_GT(first["measured_seconds"], 0);
