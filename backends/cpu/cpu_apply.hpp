@@ -34,6 +34,7 @@ void apply(const GatherRows& op, const RankMemory& memory, const RangeKernels& k
 void apply(const ScatterAddRows& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Relabel& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const TransposeSparse& op, const RankMemory& memory, const RangeKernels& kernels);
+void apply(const EntriesByColumn& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const Activate& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const ActivateBackward& op, const RankMemory& memory, const RangeKernels& kernels);
 void apply(const ColumnSum& op, const RankMemory& memory, const RangeKernels& kernels);

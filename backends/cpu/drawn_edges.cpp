@@ -47,6 +47,21 @@ class Places {
   const std::int32_t* vertices_;
 };
 
+/// Fills t with the transpose of a. Calls place(p, e): entry p of t is entry e of a.
+template <class Place>
+void transpose_into(const Csr& a, Csr& t, const Place& place) {
+  std::fill(t.offsets.begin(), t.offsets.end(), 0);
+  for (const Vertex c : a.columns) ++t.offsets[at(c) + 1];
+  std::partial_sum(t.offsets.begin(), t.offsets.end(), t.offsets.begin());
+  std::vector<EdgeIndex> next(t.offsets.begin(), t.offsets.end() - 1);
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e) {
+      const EdgeIndex to = next[at(a.columns[at(e)])]++;
+      t.columns[at(to)] = static_cast<Vertex>(r);
+      place(to, e);
+    }
+}
+
 }  // namespace
 
 void apply(const Relabel& op, const RankMemory& memory, const RangeKernels&) {
@@ -63,18 +78,17 @@ void apply(const Relabel& op, const RankMemory& memory, const RangeKernels&) {
 void apply(const TransposeSparse& op, const RankMemory& memory, const RangeKernels&) {
   const float* values = memory.data<float>(op.values);
   float* t_values = memory.data<float>(op.t_values);
-  const Csr& a = memory.pattern(op.a);
-  Csr& t = memory.fill_sparse(op.t);
-  std::fill(t.offsets.begin(), t.offsets.end(), 0);
-  for (const Vertex c : a.columns) ++t.offsets[at(c) + 1];
-  std::partial_sum(t.offsets.begin(), t.offsets.end(), t.offsets.begin());
-  std::vector<EdgeIndex> next(t.offsets.begin(), t.offsets.end() - 1);
-  for (std::int64_t r = 0; r < a.rows; ++r)
-    for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e) {
-      const EdgeIndex to = next[at(a.columns[at(e)])]++;
-      t.columns[at(to)] = static_cast<Vertex>(r);
-      t_values[to] = values[e];
-    }
+  transpose_into(memory.pattern(op.a), memory.fill_sparse(op.t),
+                 [=](EdgeIndex to, EdgeIndex e) { t_values[to] = values[e]; });
+}
+
+void apply(const EntriesByColumn& op, const RankMemory& memory, const RangeKernels&) {
+  auto* order = memory.data<std::int32_t>(op.order);
+  Csr &t = memory.fill_sparse(op.t), &by_column = memory.fill_sparse(op.by_column);
+  transpose_into(memory.pattern(op.a), t,
+                 [=](EdgeIndex to, EdgeIndex e) { order[to] = static_cast<std::int32_t>(e); });
+  by_column.offsets = t.offsets;
+  std::copy_n(order, op.a.nnz, by_column.columns.begin());
 }
 
 }  // namespace orrery::cpu

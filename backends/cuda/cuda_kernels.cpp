@@ -73,6 +73,14 @@ class StreamKernels::Call {
             "pattern_transpose");
     device_.put_pattern(op.t.id, {opened, api().pattern_close});
   }
+  void operator()(const EntriesByColumn& op) {
+    OrreryPattern *t = nullptr, *by_column = nullptr;
+    require(api().pattern_by_column(stream_, device_.pattern(op.a.id).pattern, integers(op.order),
+                                    &t, &by_column),
+            "pattern_by_column");
+    device_.put_pattern(op.t.id, {t, api().pattern_close});
+    device_.put_pattern(op.by_column.id, {by_column, api().pattern_close});
+  }
 
   void operator()(const Activate& op) {
     issue("activate", api().activate, matrix(op.x), op.bias ? floats(*op.bias) : nullptr,
@@ -263,7 +271,8 @@ class StreamKernels::Call {
 bool StreamKernels::can_be_kept(const Op& op) {
   // The others move data on the host, or work on patterns that are made anew for every step.
   return !group_of(op) && !std::holds_alternative<Load>(op) && !std::holds_alternative<Save>(op) &&
-         !std::holds_alternative<Relabel>(op) && !std::holds_alternative<TransposeSparse>(op);
+         !std::holds_alternative<Relabel>(op) && !std::holds_alternative<TransposeSparse>(op) &&
+         !std::holds_alternative<EntriesByColumn>(op);
 }
 
 void StreamKernels::run(const Op& op, const RankMemory& memory) {

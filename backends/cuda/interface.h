@@ -122,6 +122,10 @@ typedef struct {
    * pattern's rows. Waits. */
   int (*pattern_transpose)(OrreryStream*, const OrreryPattern*, const float* values,
                            float* t_values, OrreryPattern** out);
+  /* The transpose, for each of its entries the number that it has in the pattern, and the pattern
+   * whose row j has these numbers of column j. Both are prepared. Waits. */
+  int (*pattern_by_column)(OrreryStream*, const OrreryPattern*, int32_t* order, OrreryPattern** t,
+                           OrreryPattern** by_column);
   void (*pattern_close)(OrreryPattern*);
 
   /* The local operations, as core/ops/ops.hpp defines them. */

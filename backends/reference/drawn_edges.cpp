@@ -38,4 +38,23 @@ void apply(const TransposeSparse& op, const RankMemory& memory) {
   }
 }
 
+void apply(const EntriesByColumn& op, const RankMemory& memory) {
+  const Integers order(memory, op.order);
+  const Csr& a = memory.pattern(op.a);
+  Csr &t = memory.fill_sparse(op.t), &by_column = memory.fill_sparse(op.by_column);
+  std::int64_t next = 0;
+  t.offsets[0] = by_column.offsets[0] = 0;
+  std::multimap<Vertex, std::pair<Vertex, Vertex>> entries;  // equal keys keep their order
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
+      entries.emplace(a.columns[at(e)], std::pair(static_cast<Vertex>(r), static_cast<Vertex>(e)));
+  for (Vertex c = 0; c < t.rows; ++c) {
+    for (auto [entry, end] = entries.equal_range(c); entry != end; ++entry, ++next) {
+      t.columns[at(next)] = entry->second.first;
+      order(next, 0) = by_column.columns[at(next)] = entry->second.second;
+    }
+    t.offsets[at(c) + 1] = by_column.offsets[at(c) + 1] = next;
+  }
+}
+
 }  // namespace orrery::reference

@@ -34,6 +34,7 @@ void apply(const GatherRows& op, const RankMemory& memory);
 void apply(const ScatterAddRows& op, const RankMemory& memory);
 void apply(const Relabel& op, const RankMemory& memory);
 void apply(const TransposeSparse& op, const RankMemory& memory);
+void apply(const EntriesByColumn& op, const RankMemory& memory);
 void apply(const Activate& op, const RankMemory& memory);
 void apply(const ActivateBackward& op, const RankMemory& memory);
 void apply(const ColumnSum& op, const RankMemory& memory);

@@ -46,8 +46,10 @@ std::span<const float> SparseMatrix::row_values(std::int64_t r) const {
   return {values->data() + csr().offsets[at(r)], at(csr().degree(r))};
 }
 
-RowBuilder::RowBuilder(std::int64_t rows, std::int64_t cols)
-    : pattern_(std::make_shared<Csr>()), values_(std::make_shared<std::vector<float>>()) {
+RowBuilder::RowBuilder(std::int64_t rows, std::int64_t cols, RowOrder order)
+    : pattern_(std::make_shared<Csr>()),
+      values_(std::make_shared<std::vector<float>>()),
+      order_(order) {
   pattern_->rows = rows;
   pattern_->cols = cols;
   pattern_->offsets.reserve(at(rows) + 1);
@@ -60,7 +62,8 @@ void RowBuilder::add(Vertex column, float value) {
 
 void RowBuilder::end_row() {
   const auto first = pattern_->offsets.back();
-  if (!std::is_sorted(pattern_->columns.begin() + first, pattern_->columns.end()))
+  if (order_ == RowOrder::ascending &&
+      !std::is_sorted(pattern_->columns.begin() + first, pattern_->columns.end()))
     sort_entries(pattern_->columns, *values_, at(first));
   pattern_->offsets.push_back(pattern_->nnz());
 }

@@ -43,11 +43,14 @@ struct SparseMatrix {
   std::span<const float> row_values(std::int64_t r) const;
 };
 
+/// The order of the columns in a row.
+enum class RowOrder : std::uint8_t { ascending, as_added };
+
 /// A matrix that is written row by row.
 class RowBuilder {
  public:
   /// Shapes    the matrix will have `rows` rows and `cols` columns
-  RowBuilder(std::int64_t rows, std::int64_t cols);
+  RowBuilder(std::int64_t rows, std::int64_t cols, RowOrder order = RowOrder::ascending);
   /// Adds an entry to the present row. Columns of a row are distinct and may come in any order.
   void add(Vertex column, float value);
   void end_row();
@@ -57,6 +60,7 @@ class RowBuilder {
  private:
   std::shared_ptr<Csr> pattern_;
   std::shared_ptr<std::vector<float>> values_;
+  RowOrder order_;
 };
 
 /// Aᵀ with its values; counts keep their skew.

@@ -255,6 +255,22 @@ double TransposeSparse::bytes() const {
   return static_cast<double>(a.nnz * (3 * 8 + 12) + 8 * (t.shape.rows + 1));
 }
 
+void EntriesByColumn::validate() const {
+  require(t.shape == Shape{a.shape.cols, a.shape.rows} && t.nnz == a.nnz, *this,
+          "t must have the extents of the transpose of a");
+  require(by_column.shape == Shape{a.shape.cols, a.nnz} && by_column.nnz == a.nnz, *this,
+          "by_column must be [columns of a, entries]");
+  require(t.id != a.id && by_column.id != a.id && by_column.id != t.id, *this,
+          "a, t and by_column must be three patterns");
+  require(a.nnz < std::int64_t{1} << 31U, *this, "a must have fewer than 2^31 entries");
+  require(order.shape == Shape{a.nnz, 1} && order.dtype == DType::i32, *this,
+          "order must be [entries, 1] i32");
+  require_contiguous(*this);
+}
+double EntriesByColumn::bytes() const {
+  return static_cast<double>(a.nnz * (3 * 8 + 12) + 2 * 8 * (t.shape.rows + 1));
+}
+
 // ---- element-wise -------------------------------------------------------------------------------
 
 void Activate::validate() const {
@@ -591,10 +607,14 @@ SparseOperands sparse_of(const Op& op) {
   return std::visit(
       []<class T>(const T& o) -> SparseOperands {
         if constexpr (std::is_same_v<T, TransposeSparse>)
-          return {{o.a, Access::read}, {o.t, Access::write}};
+          return {{"a", o.a, Access::read}, {"t", o.t, Access::write}};
+        else if constexpr (std::is_same_v<T, EntriesByColumn>)
+          return {{"a", o.a, Access::read},
+                  {"t", o.t, Access::write},
+                  {"by_column", o.by_column, Access::write}};
         else if constexpr (requires { requires std::is_same_v<decltype(o.a), Sparse>; })
-          return SparseOperands(
-              {o.a, Communicates<T> || std::is_same_v<T, Relabel> ? Access::update : Access::read});
+          return {{"a", o.a,
+                   Communicates<T> || std::is_same_v<T, Relabel> ? Access::update : Access::read}};
         else
           return {};
       },
@@ -660,8 +680,7 @@ std::string to_string(const Op& op) {
     return access == Access::read ? '=' : access == Access::write ? '>' : '*';
   };
   for (const SparseOperand& a : sparse_of(op))
-    text += fmt::format(" {}{}{}", a.access == Access::write ? "t" : "a", sign(a.access),
-                        to_string(a.sparse));
+    text += fmt::format(" {}{}{}", a.name, sign(a.access), to_string(a.sparse));
   for (const Operand& o : operands_of(op))
     text += fmt::format(" {}{}{}", o.name, sign(o.access), to_string(o.tensor));
   const std::string rest = std::visit([](const auto& o) { return o.attributes(); }, op);

@@ -11,9 +11,11 @@
 //   attributes()  the rest of it, for printing
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -237,6 +239,24 @@ struct TransposeSparse {
   Operands operands() const {
     return {{"values", values, Access::read}, {"t_values", t_values, Access::write}};
   }
+  std::string attributes() const { return {}; }
+};
+
+/// The entries of `a` in the order of their columns, for layers that weigh each of them: t ← aᵀ without
+/// values; order ← for each entry of t its number in a; row j of by_column ← these numbers of the
+/// entries in column j. Entries of a column come in the order of the rows of a.
+///
+/// Shapes    a [n, m] sparse · t [m, n], by_column [m, nnz] sparse, declared by their Counts · order
+///           [nnz, 1] i32; nnz below 2^31
+/// Cost      as that of TransposeSparse; row offsets are written twice
+struct EntriesByColumn {
+  Sparse a, t, by_column;
+  Tensor order;
+  static constexpr std::string_view kKind = "entries_by_column";
+  void validate() const;
+  double flops() const { return 0; }
+  double bytes() const;
+  Operands operands() const { return {{"order", order, Access::write}}; }
   std::string attributes() const { return {}; }
 };
 
@@ -619,11 +639,11 @@ struct AllToAllV {
 };
 
 using Op = std::variant<Load, Fill, Copy, Save, SpMM, Sddmm, EdgeSoftmax, EdgeSoftmaxBackward, Gemm,
-                        GatherRows, ScatterAddRows, Relabel, TransposeSparse, Activate,
-                        ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward, ColumnMoments,
-                        BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam, SendRecv, Broadcast,
-                        BroadcastSparse, Reduce, AllReduce, ReduceScatter, AllGather, AllToAllV,
-                        Expose, Withdraw, Pull, Push>;
+                        GatherRows, ScatterAddRows, Relabel, TransposeSparse, EntriesByColumn,
+                        Activate, ActivateBackward, ColumnSum, LayerNorm, LayerNormBackward,
+                        ColumnMoments, BatchNorm, BatchNormBackward, Loss, Score, Sgd, Adam,
+                        SendRecv, Broadcast, BroadcastSparse, Reduce, AllReduce, ReduceScatter,
+                        AllGather, AllToAllV, Expose, Withdraw, Pull, Push>;
 
 /// All ranks of its group call it, in the same order.
 template <class T>
@@ -649,20 +669,22 @@ double flops_of(const Op& op);
 double bytes_of(const Op& op);
 Operands operands_of(const Op& op);
 struct SparseOperand {
+  std::string_view name;
   Sparse sparse;
   Access access = Access::read;
 };
-/// The sparse operands of an op: at most two, without allocation.
+/// The sparse operands of an op: at most three, without allocation.
 class SparseOperands {
  public:
   SparseOperands() = default;
-  explicit SparseOperands(SparseOperand a) : items_{a}, count_(1) {}
-  SparseOperands(SparseOperand a, SparseOperand b) : items_{a, b}, count_(2) {}
+  SparseOperands(std::initializer_list<SparseOperand> items) : count_(items.size()) {
+    std::copy(items.begin(), items.end(), items_.begin());
+  }
   const SparseOperand* begin() const { return items_.data(); }
   const SparseOperand* end() const { return items_.data() + count_; }
 
  private:
-  std::array<SparseOperand, 2> items_;
+  std::array<SparseOperand, 3> items_;
   std::size_t count_ = 0;
 };
 SparseOperands sparse_of(const Op& op);

@@ -98,7 +98,7 @@ std::vector<Vertex> places_by_type(const MessageFlow& flow, const std::vector<st
 
 }  // namespace
 
-void order_by_type(MessageFlow& flow, const StackedRelations& stacked) {
+void order_by_type(MessageFlow& flow, const StackedRelations& stacked, bool keeps_vertices) {
   const std::size_t all = flow.vertices.size();
   // type_of() of all of them, in loops that a compiler makes wide.
   std::vector<std::uint8_t> types(all, 0);
@@ -134,7 +134,8 @@ void order_by_type(MessageFlow& flow, const StackedRelations& stacked) {
       for (std::int64_t k = 1; k <= old[i].rows; ++k) *++offset = from[k] + moved;
       for (EdgeIndex e = from[0]; e < from[old[i].rows]; ++e) {
         if (!positions.empty()) positions[at(written)] = flow.edges[l][at(e)];
-        ordered.columns[at(written++)] = place[at(block.columns[at(e)])];
+        const Vertex column = block.columns[at(e)];
+        ordered.columns[at(written++)] = keeps_vertices ? column : place[at(column)];
       }
     }
     block = std::move(ordered);

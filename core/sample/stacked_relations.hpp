@@ -72,8 +72,9 @@ std::vector<float> stack_values(const TypedGraph& typed, const StackedRelations&
 
 /// The same flow with the vertices of each level that are new there in the order of their types, so
 /// that a level has few runs of rows of one type. Its blocks have the rows of `stacked` for each vertex.
-/// The positions of entries (MessageFlow::edges) follow their entries.
-void order_by_type(MessageFlow& flow, const StackedRelations& stacked);
+/// The positions of entries (MessageFlow::edges) follow their entries. keeps_vertices: columns of blocks
+/// are vertices (NeighbourSampling) and stay so.
+void order_by_type(MessageFlow& flow, const StackedRelations& stacked, bool keeps_vertices = false);
 
 /// Consecutive rows of one type.
 struct TypeRun {

@@ -312,7 +312,7 @@ class MiniBatch final : public Strategy {
     // Of features of edges the row is looked up, then whether the batch has it, and its owner.
     HostWork work = drawing_work(drawn, by_relation(problem_.model),
                                  (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
-                                 made->relabelled_later);
+                                 made->relabelled_later());
     if (made->pairs)
       work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
     return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),
@@ -574,12 +574,13 @@ void require_possible_batches(const StrategyConfig& config, const ModelConfig& m
     throw ConfigError(
         "strategy.cooperative",
         fmt::format("does not go with model.type {}: set it to false", model.type.name));
-  if (settings.relabel == RelabelOn::device && (weighs_edges(model) || by_relation(model)))
-    throw ConfigError("strategy.relabel",
-                      fmt::format("\"device\" numbers the edges of products alone, but model.type "
-                                  "{} works on edges one by one, in an order that the host makes: "
-                                  "set it to \"host\"",
-                                  model.type.name));
+  if (settings.relabel == RelabelOn::device && weighs_relations(model))
+    throw ConfigError(
+        "strategy.relabel",
+        fmt::format("\"device\" gives all vertices of a batch one list of numbers, but "
+                    "model.type {} has one for the sources of each relation, which the "
+                    "host makes: set it to \"host\"",
+                    model.type.name));
   if (settings.fanouts_by_relation && !by_relation(model))
     throw ConfigError("strategy.fanouts_per",
                       fmt::format("\"relation\" goes with models that work by relation, but "

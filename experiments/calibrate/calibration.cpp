@@ -105,7 +105,9 @@ void add_host_tasks(Calibration& c, const HostTasks& tasks) {
   for (const auto& [kind, price] :
        {std::pair("checkpoint", tasks.checkpoint), std::pair("serve", tasks.serve),
         std::pair("sample", tasks.sample), std::pair("sample_vertices", tasks.sample_vertices),
-        std::pair("sample_relations", tasks.sample_relations), std::pair("pairs", tasks.pairs)})
+        std::pair("sample_relations", tasks.sample_relations),
+        std::pair("sample_relation_vertices", tasks.sample_relation_vertices),
+        std::pair("pairs", tasks.pairs)})
     c.profile.host[kind] = {rounded(price.launch_seconds), rounded(price.seconds_per_item),
                             rounded(price.bytes_per_second), price.thread_efficiency};
 }

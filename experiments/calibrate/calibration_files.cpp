@@ -112,6 +112,13 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured(
         "one thread draws a negative for each of 1000 links and finds the rows of their ends, in a "
         "large generated graph and in a small one");
+  if (path.starts_with("host.kinds.sample_relation_vertices"))
+    return measured(
+        "one thread draws batches of one seed and of 1000 between vertices and groups their edges "
+        "by "
+        "relation; a device would relabel and transpose them; fanouts 15, 25 of each relation, in "
+        "a "
+        "generated graph with types");
   if (path.starts_with("host.kinds.sample_relations"))
     return measured(
         "one thread draws batches of one seed and of 1000 and groups their edges by relation, "

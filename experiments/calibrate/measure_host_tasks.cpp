@@ -102,6 +102,10 @@ constexpr Drawn kOfVertices{kUntyped.dataset, kUntyped.model,
 constexpr Drawn kByRelation{R"("generate": "mag-lsc")",
                             R"("type": "rgcn", "layers": 2, "hidden": 8)",
                             R"("fanouts": [15, 25], "fanouts_per": "relation")", 7};
+constexpr Drawn kOfRelationVertices{
+    kByRelation.dataset, kByRelation.model,
+    R"("fanouts": [15, 25], "fanouts_per": "relation", "relabel": "device")",
+    kByRelation.edges_per_vertex};
 
 /// An experiment in batches of this many seeds; `links`: these are links.
 Experiment in_batches(const HostTasksBench& bench, const Drawn& drawn, int seeds,
@@ -209,6 +213,7 @@ HostTasks measure_host_tasks(const HostTasksBench& bench) {
           .sample = sample_price(bench, kUntyped),
           .sample_vertices = sample_price(bench, kOfVertices),
           .sample_relations = sample_price(bench, kByRelation),
+          .sample_relation_vertices = sample_price(bench, kOfRelationVertices),
           .pairs = pairs_price(bench),
           .memory_bytes_per_second = memory_rate(bench, table)};
 }

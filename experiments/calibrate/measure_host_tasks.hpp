@@ -14,7 +14,8 @@ struct HostTasks {
   sim::HostPrice sample;            ///< of a batch that is drawn and cut, by its edges
   sim::HostPrice sample_vertices;   ///< of one that a device relabels and transposes
   sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
-  sim::HostPrice pairs;             ///< of links with negatives, whose rows are found, by pairs
+  sim::HostPrice sample_relation_vertices;  ///< of such a one that a device relabels and transposes
+  sim::HostPrice pairs;                ///< of links with negatives, whose rows are found, by pairs
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
 };
 

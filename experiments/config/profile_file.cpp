@@ -167,8 +167,9 @@ Json table_json(const sim::PriceTable& table, const std::string& source, const c
 
 void require_scalable(const std::string& path, const std::string& kind) {
   std::vector<std::string> known = keys_and_kinds();
-  known.insert(known.end(), {"sample", "sample_vertices", "sample_relations", "pairs", "cut",
-                             "serve"});  // tasks of hosts
+  known.insert(known.end(),
+               {"sample", "sample_vertices", "sample_relations", "sample_relation_vertices",
+                "pairs", "cut", "serve"});  // tasks of hosts
   if (kind != "*") require_known(path, kind, known);
 }
 

@@ -111,6 +111,8 @@ PricePoint by_entries(std::string_view key, const Sparse& a) {
 }
 PricePoint point(const Relabel& op) { return by_entries(op.kKind, op.a); }
 PricePoint point(const TransposeSparse& op) { return by_entries(op.kKind, op.a); }
+/// The work is that of sorting entries, which both do alike.
+PricePoint point(const EntriesByColumn& op) { return by_entries(TransposeSparse::kKind, op.a); }
 
 PricePoint point(const Activate& op) {
   return by_size(op.dropout ? "activate/dropout" : op.kKind, op.y);

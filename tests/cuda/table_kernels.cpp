@@ -141,6 +141,18 @@ struct Call {
       return code;
     });
   }
+  int operator()(const EntriesByColumn& op) const {
+    return with_pattern(op.a, [&](OrreryPattern* a) {
+      OrreryPattern *t = nullptr, *by_column = nullptr;
+      const int code = api.pattern_by_column(s, a, m.at<std::int32_t>(op.order), &t, &by_column);
+      if (code != kOrreryOk) return code;
+      m.world().memory().fill_sparse(op.t) = read(t, op.t);
+      m.world().memory().fill_sparse(op.by_column) = read(by_column, op.by_column);
+      api.pattern_close(t);
+      api.pattern_close(by_column);
+      return code;
+    });
+  }
   int operator()(const Activate& op) const {
     return api.activate(s, m.matrix(op.x), m.at<float>(op.bias), m.matrix(op.y),
                         activation_of(op.activation), m.dropout(op.dropout));

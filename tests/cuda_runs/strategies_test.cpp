@@ -126,11 +126,17 @@ TEST(TypedOnGpu, LearnsTheSame) {
 /// The device numbers the vertices of batches and transposes their blocks: to the bit what the host makes.
 TEST(RelabelOnGpu, LearnsTheSameToTheBit) {
   for (const int ranks : {1, 3})
-    for (const ModelType type : {ModelType::gcn, ModelType::sage}) {
+    for (const char* model : {"gcn", "sage", "gat", "rgcn"}) {
       MiniBatchSettings settings{.batch = 20, .fanouts = {4, 3, 2}};
-      Problem host =
-          make_problem(random_dataset(101, 700, 24, 5, true), ranks, testing::batches_of(settings));
-      host.model = model_with(type, 3, false, 0.2);
+      Problem host;
+      if (model == std::string("rgcn")) {
+        host = testing::typed_problem(testing::typed_dataset(101, 700, 24, 5, true), ranks,
+                                      testing::batches_of(settings), 3);
+      } else {
+        host = make_problem(random_dataset(101, 700, 24, 5, true), ranks,
+                            testing::batches_of(settings));
+        host.model = model_with(model_type(model), 3, false, 0.2);
+      }
       host.train.epochs = 3;
       Problem device = host;
       settings.relabel = RelabelOn::device;

@@ -210,6 +210,20 @@ TEST(TransposeSparse, CountsAndPrintsBothPatterns) {
   EXPECT_THROW(validate(op), ShapeError);
 }
 
+TEST(EntriesByColumn, CountsAndPrintsItsThreePatterns) {
+  const Sparse a{7, {4, 3}, 6}, t{8, {3, 4}, 6}, by_column{9, {3, 6}, 6};
+  const EntriesByColumn op{a, t, by_column, matrix(1, 6, 1, DType::i32)};
+  validate(op);
+  EXPECT_EQ(bytes_of(op), 6 * (3 * 8 + 12) + 2 * 8 * 4);
+  EXPECT_EQ(to_string(Op(op)),
+            "entries_by_column a=s7[4x3 nnz 6] t>s8[3x4 nnz 6] by_column>s9[3x6 nnz 6] "
+            "order>t1[6x1 i32]");
+  EXPECT_THROW(validate(EntriesByColumn{a, a, by_column, op.order}), ShapeError);
+  EXPECT_THROW(validate(EntriesByColumn{a, t, t, op.order}), ShapeError);
+  EXPECT_THROW(validate(EntriesByColumn{a, t, {9, {3, 5}, 6}, op.order}), ShapeError);
+  EXPECT_THROW(validate(EntriesByColumn{a, t, by_column, matrix(1, 6, 1)}), ShapeError);
+}
+
 TEST(ShapeError, ShowsTheOperands) {
   try {
     validate(GatherRows{matrix(1, 7, 3), matrix(2, 4, 1, DType::i32), matrix(3, 5, 3)});

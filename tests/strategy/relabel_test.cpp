@@ -11,6 +11,7 @@
 #include "core/strategy/train/record.hpp"
 #include "tests/support/as_recorded.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/typed.hpp"
 #include "tests/support/within_bound.hpp"
 
 namespace orrery {
@@ -41,6 +42,49 @@ struct NamedProblem {
   std::string name;
   Problem problem;
 };
+
+/// GAT that keeps and drops edges, alone and with features of edges; the largest of neighbours.
+std::vector<NamedProblem> problems_that_weigh_edges(int ranks) {
+  const auto data = random_dataset(120, 900, 12, 4, true);
+  const auto in_batches = [&](MiniBatchSettings settings, const ModelType& type) {
+    return batches_for(data, ranks, std::move(settings), type);
+  };
+  std::vector<NamedProblem> list;
+  Problem gat = in_batches({.batch = 20, .fanouts = {4, 3}}, ModelType::gat);
+  gat.model.heads = 2;
+  list.push_back({"gat", gat});
+  Problem dropped = gat;
+  dropped.model.attention_dropout = 0.3;
+  dropped.model.projection_dropout = 0.2;
+  list.push_back({"gat that drops edges", dropped});
+  testing::add_edge_features(dropped, 3);
+  list.push_back({"gat with features of edges", dropped});
+  Problem learned = gat;
+  learned.strategy.learned.emplace();
+  list.push_back({"gat with learned features", std::move(learned)});
+  Problem dots = in_batches({.batch = 20, .sampler = BatchSampler::all}, ModelType::gat);
+  dots.model.attention = Attention::dot;
+  list.push_back({"gat by dots, of all neighbours", std::move(dots)});
+  list.push_back(
+      {"sage-pool", in_batches({.batch = 30, .sampler = BatchSampler::labor, .fanouts = {4, 3}},
+                               testing::kSagePool)});
+  return list;
+}
+
+std::vector<NamedProblem> problems_by_relation(int ranks) {
+  std::vector<NamedProblem> list;
+  for (const bool by_relation : {false, true}) {
+    Problem p = testing::typed_problem(
+        testing::typed_dataset(120, 900, 12, 4, true), ranks,
+        testing::batches_of({.batch = 20, .fanouts = {4, 3}, .fanouts_by_relation = by_relation}));
+    p.train.epochs = 3;
+    p.model.projection = by_relation ? 5 : 0;
+    list.push_back({by_relation ? "rgcn by relation" : "rgcn", p});
+    testing::add_edge_weights(p);
+    list.push_back({list.back().name + " with weights", std::move(p)});
+  }
+  return list;
+}
 
 /// Every way to draw, and what changes batches otherwise.
 std::vector<NamedProblem> problems(int ranks) {
@@ -77,6 +121,8 @@ std::vector<NamedProblem> problems(int ranks) {
     links.links = task;
     list.push_back({name + " for links", std::move(links)});
   }
+  for (auto more : {problems_that_weigh_edges(ranks), problems_by_relation(ranks)})
+    for (NamedProblem& problem : more) list.push_back(std::move(problem));
   return list;
 }
 
@@ -88,13 +134,16 @@ TEST(Relabel, BlocksAreThoseOfTheHostOnceTheirVerticesHaveNumbers) {
         const SampledBatch want = host.batch(rank, 1, 1), got = later.batch(rank, 1, 1);
         ASSERT_EQ(*got.vertices, *want.vertices) << name;
         EXPECT_EQ(got.rows, want.rows) << name;
-        EXPECT_TRUE(got.relabelled_later && !want.relabelled_later);
+        EXPECT_TRUE(got.relabelled_later() && !want.relabelled_later());
         for (std::size_t l = 0; l < want.layers.size(); ++l) {
           const SampledBatch::Layer &of_host = want.layers[l], &of_device = got.layers[l];
           Csr named = of_host.forward.csr();
           for (Vertex& column : named.columns) column = (*want.vertices)[at(column)];
           EXPECT_EQ(of_device.forward.csr(), named) << name;
-          EXPECT_EQ(*of_device.forward.values, *of_host.forward.values) << name;
+          ASSERT_EQ(of_device.forward.values != nullptr, of_host.forward.values != nullptr);
+          if (of_host.forward.values) {
+            EXPECT_EQ(*of_device.forward.values, *of_host.forward.values) << name;
+          }
           ASSERT_EQ(of_device.adjoint.has_value(), of_host.adjoint.has_value()) << name;
           if (of_host.adjoint) {
             EXPECT_EQ((*std::get<Counts>(of_device.adjoint->pattern).look)(),
@@ -104,6 +153,59 @@ TEST(Relabel, BlocksAreThoseOfTheHostOnceTheirVerticesHaveNumbers) {
         EXPECT_LE(host_bytes(got, {}), host_bytes(want, {})) << name;
       }
     }
+}
+
+/// What a recording sees where a device makes the pattern: the host's.
+void expect_found(const Pattern& later, const Pattern& host, const std::string& name) {
+  EXPECT_EQ((*std::get<Counts>(later).look)(), *std::get<std::shared_ptr<const Csr>>(host)) << name;
+}
+
+TEST(Relabel, EdgesAreThoseOfTheHostOnceTheirVerticesHaveNumbers) {
+  for (const auto& [name, problem] : problems_that_weigh_edges(2)) {
+    const SampledBatches host(problem), later(on(RelabelOn::device, problem));
+    const SampledBatch drawn = host.batch(1, 1, 1), of_vertices = later.batch(1, 1, 1);
+    const auto want = edges_of(problem.model, drawn, nullptr, problem.edge_features),
+               got = edges_of(problem.model, of_vertices, nullptr, problem.edge_features);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t l = 0; l < want.size(); ++l) {
+      EXPECT_TRUE(got[l].relabelled_later && !want[l].relabelled_later);
+      expect_found(got[l].transposed, want[l].transposed, name);
+      expect_found(got[l].by_source, want[l].by_source, name);
+      EXPECT_EQ(got[l].entries(), want[l].entries());
+      for (const auto list : {&EdgeStructure::numbers, &EdgeStructure::vertices}) {
+        ASSERT_EQ((got[l].*list).size(), (want[l].*list).size()) << name;
+        if ((want[l].*list).size() > 0) {
+          EXPECT_EQ(*(got[l].*list).numbers(), *(want[l].*list).numbers()) << name;
+        }
+      }
+      ASSERT_EQ(got[l].features.size(), want[l].features.size());
+      if (want[l].features.size() > 0) {
+        EXPECT_EQ(*got[l].features.row_of_entry.numbers(), *want[l].features.row_of_entry.numbers())
+            << name;
+      }
+    }
+    EXPECT_LT(host_bytes(of_vertices, got), host_bytes(drawn, want)) << name;
+  }
+}
+
+TEST(Relabel, RelationsAreThoseOfTheHostOnceTheirVerticesHaveNumbers) {
+  for (const auto& [name, problem] : problems_by_relation(2)) {
+    const SampledBatches host(problem), later(on(RelabelOn::device, problem));
+    const SampledBatch drawn = host.batch(1, 1, 1), of_vertices = later.batch(1, 1, 1);
+    const auto want = edges_of(problem.model, drawn, host.relations()),
+               got = edges_of(problem.model, of_vertices, later.relations());
+    for (std::size_t l = 0; l < want.size(); ++l) {
+      const auto &numbers = want[l].relations->relations, &vertices = got[l].relations->relations;
+      ASSERT_EQ(vertices.size(), numbers.size());
+      for (std::size_t r = 0; r < numbers.size(); ++r) {
+        EXPECT_EQ(of_vertices.later_numbers->numbered(vertices[r].matrix.csr()),
+                  numbers[r].matrix.csr());
+        EXPECT_EQ(*vertices[r].matrix.values, *numbers[r].matrix.values) << name;
+        expect_found(vertices[r].transposed.pattern, numbers[r].transposed.pattern, name);
+      }
+    }
+    EXPECT_LT(host_bytes(of_vertices, got), host_bytes(drawn, want)) << name;
+  }
 }
 
 TEST(Relabel, LearnsTheSameToTheBit) {
@@ -154,6 +256,15 @@ TEST(Relabel, GoesWithCopiesOfTheGraph) {
   }
 }
 
+TEST(Relabel, ProgramsOfModelsThatWeighEdgesAreThoseOfTheRealRunAndSafe) {
+  for (const auto& list : {problems_that_weigh_edges(2), problems_by_relation(2)})
+    for (const auto& [name, problem] : list) {
+      SCOPED_TRACE(name);
+      const Problem p = on(RelabelOn::device, problem);
+      testing::expect_as_recorded(*make_strategy(p), p);
+    }
+}
+
 TEST(Relabel, ProgramsAreThoseOfTheRealRunAndSafe) {
   const auto data = random_dataset(150, 900, 12, 4, true);
   for (const StagesAhead& ahead : {StagesAhead{2, 0, 1}, {0, 0, 0}, {25, 5, 1}, {0, 0, 3}}) {
@@ -185,11 +296,16 @@ TEST(Relabel, RecordedProductsAreThoseOfTheHost) {
 }
 
 TEST(Relabel, MemoryIsWhatWasPlannedAndWithinItsBound) {
-  for (const bool whole : {false, true}) {
-    Problem p =
-        on(RelabelOn::device,
-           batches_for(random_dataset(150, 900, 12, 4, true), 2,
-                       {.batch = 20, .fanouts = whole ? std::vector{-1, -1} : std::vector{4, 3}}));
+  std::vector<NamedProblem> list{problems_that_weigh_edges(2).front(),
+                                 problems_by_relation(2).front()};
+  for (const bool whole : {false, true})
+    list.push_back(
+        {"gcn",
+         batches_for(random_dataset(150, 900, 12, 4, true), 2,
+                     {.batch = 20, .fanouts = whole ? std::vector{-1, -1} : std::vector{4, 3}})});
+  for (const auto& [name, problem] : list) {
+    SCOPED_TRACE(name);
+    Problem p = on(RelabelOn::device, problem);
     p.train.eval_every = 0;
     const auto strategy = make_strategy(p);
     const Outcome real = execute(p);
@@ -240,17 +356,14 @@ TEST(Relabel, OneSeedWithoutNeighbours) {
   }
 }
 
-TEST(Relabel, ModelsThatWeighEdgesAreRefused) {
-  for (const ModelType& type : {ModelType{ModelType::gat}, testing::kSagePool}) {
-    Problem p = on(RelabelOn::device, batches_for(random_dataset(40, 160, 8, 3, true), 2,
-                                                  {.batch = 10, .fanouts = {4, 3}}));
-    p.model.type = type;
-    EXPECT_EQ(testing::refusal(p),
-              fmt::format("strategy.relabel: \"device\" numbers the edges of products alone, but "
-                          "model.type {} works on edges one by one, in an order that the host "
-                          "makes: set it to \"host\"",
-                          type.name));
-  }
+TEST(Relabel, SourcesOfEachRelationAreRefused) {
+  Problem p = on(RelabelOn::device, problems_by_relation(2).front().problem);
+  p.model.type = {"rgat"};
+  EXPECT_EQ(
+      testing::refusal(p),
+      "strategy.relabel: \"device\" gives all vertices of a batch one list of numbers, but "
+      "model.type rgat has one for the sources of each relation, which the host makes: set it "
+      "to \"host\"");
 }
 
 }  // namespace

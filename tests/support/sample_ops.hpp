@@ -30,7 +30,8 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
   const Tensor moments = matrix_of(16, 1, 2 * width + 1, DType::f64),
                averages = matrix_of(17, 2, width);
   const Dropout drop{0.5, 1, 1, 1, index, 0};
-  const Sparse a{0, {rows, rows}, 8 * rows}, transposed{1, {rows, rows}, 8 * rows};
+  const Sparse a{0, {rows, rows}, 8 * rows}, transposed{1, {rows, rows}, 8 * rows},
+      by_column{2, {rows, 8 * rows}, 8 * rows};
   return {Load{FeatureRows{nullptr, vertices}, x},
           Load{LabelRows{labels, vertices}, index},
           Load{IndexArray{vertices}, index},
@@ -57,6 +58,7 @@ inline std::vector<Op> sample_ops(std::int64_t rows, std::int64_t width) {
           ScatterAddRows{x, index, y},
           Relabel{a, index, matrix_of(20, Relabel::slots(rows), 1, DType::i32)},
           TransposeSparse{a, matrix_of(21, 8 * rows, 1), transposed, matrix_of(22, 8 * rows, 1)},
+          EntriesByColumn{a, transposed, by_column, matrix_of(26, 8 * rows, 1, DType::i32)},
           Activate{x, row, x, Activation::relu, {}},
           Activate{x, row, x, Activation::relu, drop},
           ActivateBackward{x, y, z, Activation::relu, {}},

@@ -67,15 +67,38 @@ __global__ void offsets_of(const std::int32_t* sorted, std::int64_t nnz, std::in
   if (i < count) offsets[i] = lower_bound(sorted, nnz, i);
 }
 
-/// Entry p of the transpose is entry source[p] of the pattern, in its row.
-__global__ void place_entries(const std::int64_t* offsets, std::int64_t rows, const float* values,
+/// Entry p of the transpose is entry source[p] of the pattern, in its row. It takes what that entry has:
+/// of_entry(e).
+template <class T, class OfEntry>
+__global__ void place_entries(const std::int64_t* offsets, std::int64_t rows, OfEntry of_entry,
                               const std::int32_t* source, std::int64_t nnz, std::int32_t* t_columns,
-                              float* t_values) {
+                              T* placed) {
   const std::int64_t p = thread_number();
   if (p >= nnz) return;
   const std::int64_t e = source[p];
   t_columns[p] = static_cast<std::int32_t>(lower_bound(offsets + 1, rows, e + 1));
-  t_values[p] = values[e];
+  placed[p] = of_entry(e);
+}
+
+struct ValueOf {
+  const float* values;
+  __device__ float operator()(std::int64_t e) const { return values[e]; }
+};
+struct NumberOf {
+  __device__ std::int32_t operator()(std::int64_t e) const { return static_cast<std::int32_t>(e); }
+};
+
+template <class T, class OfEntry>
+void transpose_with(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
+                    OfEntry of_entry, const Extents& of, std::int64_t* t_offsets,
+                    std::int32_t* t_columns, T* placed) {
+  require(of.nnz < std::int64_t{1} << 31U, "a pattern of 2^31 entries or more is not transposed");
+  SortedRows sorted{};
+  if (of.nnz > 0) sorted = sort_rows(s, columns, of.nnz);
+  launch(s, offsets_of, blocks_for(of.cols + 1), dim3{kThreads, 1, 1},
+         static_cast<const std::int32_t*>(sorted.index), of.nnz, t_offsets, of.cols + 1);
+  launch(s, place_entries<T, OfEntry>, blocks_for(of.nnz), dim3{kThreads, 1, 1}, offsets, of.rows,
+         of_entry, static_cast<const std::int32_t*>(sorted.source), of.nnz, t_columns, placed);
 }
 
 }  // namespace
@@ -98,13 +121,13 @@ void relabel(OrreryStream& s, OrreryPattern* a, const std::int32_t* vertices, st
 void transpose(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
                const float* values, const Extents& of, std::int64_t* t_offsets,
                std::int32_t* t_columns, float* t_values) {
-  require(of.nnz < std::int64_t{1} << 31U, "a pattern of 2^31 entries or more is not transposed");
-  SortedRows sorted{};
-  if (of.nnz > 0) sorted = sort_rows(s, columns, of.nnz);
-  launch(s, offsets_of, blocks_for(of.cols + 1), dim3{kThreads, 1, 1},
-         static_cast<const std::int32_t*>(sorted.index), of.nnz, t_offsets, of.cols + 1);
-  launch(s, place_entries, blocks_for(of.nnz), dim3{kThreads, 1, 1}, offsets, of.rows, values,
-         static_cast<const std::int32_t*>(sorted.source), of.nnz, t_columns, t_values);
+  transpose_with(s, offsets, columns, ValueOf{values}, of, t_offsets, t_columns, t_values);
+}
+
+void transpose(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
+               const Extents& of, std::int64_t* t_offsets, std::int32_t* t_columns,
+               std::int32_t* order) {
+  transpose_with(s, offsets, columns, NumberOf{}, of, t_offsets, t_columns, order);
 }
 
 }  // namespace orrery::cuda

@@ -32,6 +32,9 @@ void relabel(OrreryStream& s, OrreryPattern* a, const std::int32_t* vertices, st
 /// Waits: rows are prepared on the host.
 void pattern_transpose(OrreryStream& s, const OrreryPattern* a, const float* values,
                        float* t_values, OrreryPattern** out);
+/// Waits, too.
+void pattern_by_column(OrreryStream& s, const OrreryPattern* a, std::int32_t* order,
+                       OrreryPattern** t, OrreryPattern** by_column);
 void activate(OrreryStream& s, OrreryMatrix x, const float* bias, OrreryMatrix y,
               OrreryActivation activation, OrreryDropout dropout);
 void activate_backward(OrreryStream& s, OrreryMatrix dy, const float* y, std::int64_t ld_y,

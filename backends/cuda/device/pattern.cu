@@ -76,6 +76,30 @@ OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& of, const flo
     : OrreryPattern(s.device, of.cols, of.rows, of.nnz) {
   orrery::cuda::transpose(s, of.view.offsets, of.view.columns, values, {of.rows, of.cols, of.nnz},
                           offsets_, columns_, t_values);
+  prepare(s);
+}
+
+OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& of, std::int32_t* order)
+    : OrreryPattern(s.device, of.cols, of.rows, of.nnz) {
+  orrery::cuda::transpose(s, of.view.offsets, of.view.columns, {of.rows, of.cols, of.nnz}, offsets_,
+                          columns_, order);
+  prepare(s);
+}
+
+OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& rows_of, std::int64_t col_count,
+                             const std::int32_t* columns)
+    : OrreryPattern(s.device, rows_of.rows, col_count, rows_of.nnz) {
+  const auto copy = [&](auto* to, const auto* from, std::int64_t count) {
+    orrery::cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(*from),
+                                        cudaMemcpyDefault, s.stream),
+                        "cudaMemcpyAsync of a pattern");
+  };
+  copy(offsets_, rows_of.offsets_, rows + 1);
+  copy(columns_, columns, nnz);
+  prepare(s);
+}
+
+void OrreryPattern::prepare(OrreryStream& s) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(rows) + 1);
   orrery::cuda::check(
       cudaMemcpyAsync(offsets.data(), offsets_, offsets.size() * sizeof(std::int64_t),
@@ -95,6 +119,13 @@ namespace orrery::cuda {
 void pattern_transpose(OrreryStream& s, const OrreryPattern* a, const float* values,
                        float* t_values, OrreryPattern** out) {
   *out = new OrreryPattern(s, *a, values, t_values);
+}
+
+void pattern_by_column(OrreryStream& s, const OrreryPattern* a, std::int32_t* order,
+                       OrreryPattern** t, OrreryPattern** by_column) {
+  auto transposed = std::make_unique<OrreryPattern>(s, *a, order);
+  *by_column = new OrreryPattern(s, *transposed, a->nnz, order);
+  *t = transposed.release();
 }
 
 void spmm(OrreryStream& s, const OrreryPattern* a, const float* values, std::int64_t heads,

@@ -36,6 +36,15 @@ struct OrreryPattern {
   /// Shapes    values, t_values [nnz]
   /// Errors    Failure: 2^31 rows or entries, or more · kOrreryOutOfMemory
   OrreryPattern(OrreryStream& s, const OrreryPattern& of, const float* values, float* t_values);
+  /// The transpose, and the number in `of` of each of its entries.
+  ///
+  /// Shapes    order [nnz]
+  OrreryPattern(OrreryStream& s, const OrreryPattern& of, std::int32_t* order);
+  /// A pattern with the rows of another one, and these numbers below `cols` as columns.
+  ///
+  /// Shapes    columns [nnz], on the device
+  OrreryPattern(OrreryStream& s, const OrreryPattern& rows_of, std::int64_t cols,
+                const std::int32_t* columns);
   ~OrreryPattern();
   OrreryPattern(const OrreryPattern&) = delete;
   OrreryPattern& operator=(const OrreryPattern&) = delete;
@@ -55,6 +64,8 @@ struct OrreryPattern {
   OrreryPattern(OrreryDevice& on, std::int64_t rows, std::int64_t cols, std::int64_t nnz);
   /// Prepares rows of these lengths; the arrays may still be on their way.
   void prepare(OrreryStream& s, const std::int64_t* offsets);
+  /// The same with the offsets that are on the device. Waits for them.
+  void prepare(OrreryStream& s);
 
   std::int64_t* offsets_ = nullptr;
   std::int32_t* columns_ = nullptr;
@@ -88,6 +99,10 @@ struct Extents {
 void transpose(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
                const float* values, const Extents& of, std::int64_t* t_offsets,
                std::int32_t* t_columns, float* t_values);
+/// The same without values. order [nnz] ← the number of each entry in what is transposed.
+void transpose(OrreryStream& s, const std::int64_t* offsets, const std::int32_t* columns,
+               const Extents& of, std::int64_t* t_offsets, std::int32_t* t_columns,
+               std::int32_t* order);
 
 /// The rows of x by ascending index, rows of one index in their order.
 struct SortedRows {

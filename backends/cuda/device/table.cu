@@ -229,6 +229,7 @@ OrreryCudaApi make_table() {
   table.pattern_open = Entry<pattern_open>::call;
   table.relabel = Entry<relabel>::call;
   table.pattern_transpose = Entry<pattern_transpose>::call;
+  table.pattern_by_column = Entry<pattern_by_column>::call;
   table.pattern_close = close<OrreryPattern>;
   table.fill = Entry<fill>::call;
   table.copy = Entry<copy>::call;

@@ -6,6 +6,8 @@
 namespace orrery {
 namespace {
 
+constexpr std::string_view kOrder = "graph/order of edges by source";
+
 bool same(const Pattern& a, const Pattern& b) {
   const auto* one = std::get_if<std::shared_ptr<const Csr>>(&a);
   const auto* other = std::get_if<std::shared_ptr<const Csr>>(&b);
@@ -15,12 +17,19 @@ bool same(const Pattern& a, const Pattern& b) {
 }  // namespace
 
 DeviceEdges::DeviceEdges(Runtime& rt, const EdgeStructure& structure,
-                         std::optional<Tensor> features)
+                         std::optional<Tensor> features, const VertexTable* table)
     : pattern_(rt, Lane::copy, structure.pattern, "graph/edges"),
       by_source_(rt, Lane::copy, structure.by_source, "graph/edges by source"),
-      order_(load_indices(rt, structure.order, "graph/order of edges by source")) {
+      order_(structure.relabelled_later ? Buffer(rt, {structure.entries(), 1}, DType::i32, kOrder)
+                                        : load_indices(rt, structure.order, kOrder)) {
   if (!same(structure.pattern, structure.transposed))
     transposed_ = SparseBuffer(rt, Lane::copy, structure.transposed, "graph/edges transposed");
+  if (structure.relabelled_later) {
+    ORRERY_ASSERT(table != nullptr);
+    table->number(pattern_.sparse());
+    rt.submit(Lane::copy, EntriesByColumn{pattern_.sparse(), transposed_.sparse(),
+                                          by_source_.sparse(), order_.tensor()});
+  }
   if (structure.numbers.size() > 0)
     numbers_ = load_indices(rt, structure.numbers, "graph/numbers of edges");
   if (structure.vertices.size() > 0)

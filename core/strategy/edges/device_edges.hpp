@@ -8,6 +8,7 @@
 #include "core/model/products.hpp"
 #include "core/runtime/buffer.hpp"
 #include "core/strategy/edges/edge_structure.hpp"
+#include "core/strategy/edges/vertex_table.hpp"
 
 namespace orrery {
 
@@ -33,9 +34,10 @@ struct FeaturesOfEdges {
 class DeviceEdges {
  public:
   /// Loads them on the copy lane; the compute lane waits for it. `features`: those of the edges if
-  /// they are on the device already, else they are loaded, too.
+  /// they are on the device already, else they are loaded, too. `table`: for edges that are
+  /// relabelled here.
   DeviceEdges(Runtime& rt, const EdgeStructure& structure,
-              std::optional<Tensor> features = std::nullopt);
+              std::optional<Tensor> features = std::nullopt, const VertexTable* table = nullptr);
 
   const Edges& edges() const { return edges_; }
 

@@ -30,12 +30,17 @@ std::shared_ptr<const Csr> entries_by_column(const Csr& a, const std::vector<Edg
   return result;
 }
 
+/// The vertex that a column stands for.
+Vertex source_of(const EndVertices& ends, Vertex column) {
+  return ends.named ? column : ends.sources[at(column)];
+}
+
 IndexList numbers_of(const Csr& a, const EndVertices& ends) {
   auto numbers = std::make_shared<std::vector<Vertex>>(a.columns.size());
   parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r)
       for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
-        (*numbers)[at(e)] = edge_number(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])],
+        (*numbers)[at(e)] = edge_number(ends.rows[at(r)], source_of(ends, a.columns[at(e)]),
                                         ends.relation.value_or(0));
   });
   return IndexList(std::move(numbers));
@@ -46,7 +51,7 @@ IndexList feature_rows_of(const Csr& a, const EndVertices& ends) {
   parallel_for(a.rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r)
       for (EdgeIndex e = a.offsets[at(r)]; e < a.offsets[at(r) + 1]; ++e)
-        (*rows)[at(e)] = ends.features->row_of(ends.rows[at(r)], ends.sources[at(a.columns[at(e)])],
+        (*rows)[at(e)] = ends.features->row_of(ends.rows[at(r)], source_of(ends, a.columns[at(e)]),
                                                ends.relation);
   });
   return IndexList(std::move(rows));
@@ -65,6 +70,23 @@ EdgeStructure counted(const SparseMatrix& a, const std::optional<EndVertices>& e
   if (ends && ends->features)
     edges.features = {ends->features->rows, IndexList::counted(counts.nnz)};
   return edges;
+}
+
+/// What the ends of real entries are keys of.
+void add_keyed(EdgeStructure& edges, const Csr& a, const EndVertices& ends) {
+  if (ends.edges) edges.numbers = numbers_of(a, ends);
+  if (ends.features) edges.features = {ends.features->rows, feature_rows_of(a, ends)};
+  if (ends.of_sources)
+    edges.vertices = IndexList(std::make_shared<const std::vector<Vertex>>(
+        ends.sources.begin(), ends.sources.begin() + a.cols));
+}
+
+void require_numbers(const SparseMatrix& a) {
+  if (a.nnz() > std::numeric_limits<Vertex>::max())
+    throw ConfigError("model.type",
+                      fmt::format("gat numbers the edges of a rank with 31 bits, but there are {}: "
+                                  "use more ranks",
+                                  a.nnz()));
 }
 
 /// Both blocks side by side; the skew is that of the block with most entries.
@@ -94,9 +116,10 @@ SparseMatrix side_by_side(const SparseMatrix& own, const SparseMatrix& halo) {
 std::int64_t EdgeStructure::entries() const { return order.size(); }
 
 std::int64_t EdgeStructure::bytes() const {
-  constexpr std::int64_t kLists = 3;  // columns of both patterns, and the order
+  // Columns of both patterns, and the order.
+  const std::int64_t kept = relabelled_later ? 1 : 3;
   const std::int64_t numbered = numbers.size() > 0 ? 1 : 0;
-  return ((kLists + numbered) * entries() + vertices.size() + features.size()) *
+  return ((kept + numbered) * entries() + vertices.size() + features.size()) *
              static_cast<std::int64_t>(sizeof(Vertex)) +
          (relations ? relations->bytes() : 0);
 }
@@ -118,11 +141,7 @@ std::int32_t edge_number(Vertex row, Vertex source, std::uint32_t relation) {
 }
 
 EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends) {
-  if (a.nnz() > std::numeric_limits<Vertex>::max())
-    throw ConfigError("model.type",
-                      fmt::format("gat numbers the edges of a rank with 31 bits, but there are {}: "
-                                  "use more ranks",
-                                  a.nnz()));
+  require_numbers(a);
   if (std::holds_alternative<Counts>(a.pattern)) return counted(a, ends);
   EdgeStructure edges;
   edges.pattern = a.pattern;
@@ -134,12 +153,34 @@ EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<End
   edges.by_source = by_source;
   edges.order =
       IndexList(std::shared_ptr<const std::vector<Vertex>>(by_source, &by_source->columns));
-  if (ends && ends->edges) edges.numbers = numbers_of(a.csr(), *ends);
-  if (ends && ends->features)
-    edges.features = {ends->features->rows, feature_rows_of(a.csr(), *ends)};
-  if (ends && ends->of_sources)
-    edges.vertices = IndexList(std::make_shared<const std::vector<Vertex>>(
-        ends->sources.begin(), ends->sources.begin() + a.cols()));
+  if (ends) add_keyed(edges, a.csr(), *ends);
+  return edges;
+}
+
+EdgeStructure edges_later(const SparseMatrix& block,
+                          const std::shared_ptr<const LaterNumbers>& numbers,
+                          std::optional<EndVertices> ends) {
+  require_numbers(block);
+  EdgeStructure edges;
+  if (std::holds_alternative<Counts>(block.pattern)) {
+    edges = counted(block, ends);
+  } else {
+    edges.pattern = block.pattern;
+    edges.transposed = transpose_later(block, numbers).pattern;
+    Counts by_source{block.cols(), block.nnz(), block.nnz()};
+    by_source.look = std::make_shared<const std::function<Csr()>>(
+        [drawn = std::get<std::shared_ptr<const Csr>>(block.pattern), numbers] {
+          const Csr a = numbers->numbered(*drawn);
+          return *entries_by_column(a, transpose(a).offsets);
+        });
+    edges.by_source = std::move(by_source);
+    edges.order = IndexList::counted(block.nnz());
+    if (ends) {
+      ends->named = true;
+      add_keyed(edges, block.csr(), *ends);
+    }
+  }
+  edges.relabelled_later = true;
   return edges;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/edges/edge_features.hpp"
+#include "core/graph/edges/later_numbers.hpp"
 #include "core/model/model_config.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 #include "core/strategy/structure/halo_structure.hpp"
@@ -26,6 +27,9 @@ struct EdgeStructure {
   Pattern transposed;  ///< [sources, rows]
   Pattern by_source;   ///< [sources, entries]
   IndexList order;     ///< by entry of `transposed`
+  /// Columns of `pattern` are vertices until the device has numbered them. It makes `transposed`,
+  /// `by_source` and `order`, which are only counted.
+  bool relabelled_later = false;
   IndexList numbers;   ///< by entry of `pattern`; empty if no edges are dropped
   IndexList vertices;  ///< by source; empty if nothing of their rows is dropped
   /// Features of edges: for each entry of `pattern` a row of `rows`; null if edges have none.
@@ -49,6 +53,7 @@ struct EdgeStructure {
 /// and for sources, and features of edges. If entries are only counted, no vertices are read.
 struct EndVertices {
   std::span<const Vertex> rows, sources;
+  bool named = false;  ///< columns of the pattern are vertices themselves
   std::optional<std::uint32_t>
       relation{};           ///< edges of several relations between the same vertices draw apart
   bool edges = true;        ///< every edge has a number
@@ -70,6 +75,11 @@ std::int32_t edge_number(Vertex row, Vertex source, std::uint32_t relation = 0);
 ///
 /// Errors    ConfigError: 2^31 entries or more
 EdgeStructure make_edge_structure(const SparseMatrix& a, const std::optional<EndVertices>& ends);
+
+/// The same for a block whose columns are vertices, which its device will number.
+EdgeStructure edges_later(const SparseMatrix& block,
+                          const std::shared_ptr<const LaterNumbers>& numbers,
+                          std::optional<EndVertices> ends);
 
 /// The global vertices of a rank's sources: first `own`, then those of each row that it receives.
 /// `vertices_of`: the vertices of the rows of a rank of the group.

@@ -80,8 +80,10 @@ std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> r
 }
 
 RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
-                                 std::int64_t rows, std::span<const Vertex> vertices) {
+                                 std::int64_t rows, std::span<const Vertex> vertices,
+                                 const std::shared_ptr<const LaterNumbers>& numbers) {
   RelationStructure made;
+  made.relabelled_later = numbers != nullptr;
   const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
   made.types = rows_by_type(runs, stacked.types.size());
   std::vector<std::int64_t> of_type(stacked.types.size(), 0);
@@ -92,7 +94,7 @@ RelationStructure make_relations(const StackedRelations& stacked, const SparseMa
       made.relations[at(r)].destination = static_cast<int>(t);
   std::vector<RowBuilder> matrices;
   for (const RelationMatrix& relation : made.relations)
-    matrices.emplace_back(of_type[at(relation.destination)], block.cols());
+    matrices.emplace_back(of_type[at(relation.destination)], block.cols(), RowOrder::as_added);
 
   std::int64_t row = 0;  // a vertex has one for each relation into its type
   const auto take_row = [&](RowBuilder& matrix) {
@@ -114,8 +116,10 @@ RelationStructure make_relations(const StackedRelations& stacked, const SparseMa
       for (const int r : stacked.types[at(run.type)].relations) take_row(matrices[at(r)]);
   ORRERY_ASSERT(row == block.rows());
   for (std::size_t r = 0; r < matrices.size(); ++r) {
-    made.relations[r].matrix = matrices[r].finish();
-    made.relations[r].transposed = transpose(made.relations[r].matrix);
+    RelationMatrix& relation = made.relations[r];
+    relation.matrix = matrices[r].finish();
+    relation.transposed =
+        numbers ? transpose_later(relation.matrix, numbers) : transpose(relation.matrix);
   }
   return made;
 }
@@ -181,7 +185,8 @@ std::int64_t RelationStructure::bytes() const {
                relation.sources.size() * static_cast<std::int64_t>(sizeof(Vertex));
     else
       for (const SparseMatrix* matrix : {&relation.matrix, &relation.transposed})
-        bytes += (matrix->rows() + 1) * kOffset + matrix->nnz() * kEntry;
+        if (matrix == &relation.matrix || !relabelled_later)
+          bytes += (matrix->rows() + 1) * kOffset + matrix->nnz() * kEntry;
   return bytes;
 }
 

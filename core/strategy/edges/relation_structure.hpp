@@ -33,6 +33,9 @@ struct RelationStructure {
   /// The same of the rows that a first layer works on, where they are more than these.
   std::vector<std::vector<Products::Rows>> input_types{};
   std::vector<RelationMatrix> relations;
+  /// Columns of the matrices are vertices until the device has numbered them. It makes the transposes,
+  /// which are only counted.
+  bool relabelled_later = false;
   bool empty() const { return relations.empty(); }
   std::int64_t bytes() const;  ///< of the matrices, in host memory
 };
@@ -43,9 +46,11 @@ std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> r
 
 /// The same of a block of drawn edges, which has the rows of `stacked` for each of the first `rows` of
 /// the vertices, and column i for vertices[i]: means over the drawn in-neighbours, by the weights
-/// that are the block's values if it has some.
+/// that are the block's values if it has some. numbers: the block has vertices in the place of columns,
+/// which its device will number so; null: it has columns.
 RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
-                                 std::int64_t rows, std::span<const Vertex> vertices);
+                                 std::int64_t rows, std::span<const Vertex> vertices,
+                                 const std::shared_ptr<const LaterNumbers>& numbers = nullptr);
 
 /// The same for a model that weighs the edges of relations. `vertices`: global, of all sources; `keys`:
 /// see ends_for().

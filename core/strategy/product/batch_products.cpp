@@ -8,12 +8,13 @@
 namespace orrery {
 
 HostWork drawing_work(std::int64_t edges, bool grouped, int values, bool relabelled_later) {
-  ORRERY_ASSERT(!grouped || !relabelled_later);
   // What a drawn edge touches in the graph, the numbering and lists of values: a cache line each.
   constexpr std::int64_t kLine = 64;
-  return {grouped            ? "sample_relations"
-          : relabelled_later ? "sample_vertices"
-                             : "sample",
+  const auto kind = [&](const char* numbered, const char* later) {
+    return relabelled_later ? later : numbered;
+  };
+  return {grouped ? kind("sample_relations", "sample_relation_vertices")
+                  : kind("sample", "sample_vertices"),
           edges, (2 + values) * kLine * edges, 1};
 }
 
@@ -38,7 +39,8 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
       edges.push_back(again ? edges.front() : EdgeStructure{});
       if (again) continue;
       RelationStructure made =
-          make_relations(*relations, batch.layers[l].forward, batch.rows[l + 1], *batch.vertices);
+          make_relations(*relations, batch.layers[l].forward, batch.rows[l + 1], *batch.vertices,
+                         batch.later_numbers);
       if (weighs_relations(model))
         weigh_relations(made, ends_for(model, features), *batch.vertices);
       if (l == 0 && model.projection > 0)
@@ -52,7 +54,9 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
   if (ends && batch.vertices) ends->rows = ends->sources = *batch.vertices;
   for (const SampledBatch::Layer& layer : batch.layers)
     edges.push_back(batch.alike && !edges.empty() ? edges.front()
-                                                  : make_edge_structure(layer.forward, ends));
+                    : batch.relabelled_later()
+                        ? edges_later(layer.forward, batch.later_numbers, ends)
+                        : make_edge_structure(layer.forward, ends));
   return edges;
 }
 
@@ -65,6 +69,7 @@ RelationStructure largest_relations(const ModelConfig& model, const SampledBatch
   const SampledBatches::RelationBounds most = batches.relation_bounds(layer);
   const std::int64_t columns = largest.rows[at(layer) - 1];
   RelationStructure made;
+  made.relabelled_later = largest.relabelled_later();
   made.relations.resize(most.edges.size());
   if (layer == 1 && model.projection > 0)
     for (const std::int64_t rows : batches.type_bounds(0)) made.input_types.push_back({{0, rows}});
@@ -126,7 +131,7 @@ std::int64_t host_bytes(const SampledBatch& batch, const std::vector<EdgeStructu
   std::int64_t bytes = batch.vertices ? list_bytes(batch.vertices) : batch.rows.front() * number;
   for (const SampledBatch::Layer& layer : batch.layers) {
     bytes += matrix_bytes(layer.forward);
-    if (layer.adjoint && !batch.relabelled_later) bytes += matrix_bytes(*layer.adjoint);
+    if (layer.adjoint && !batch.relabelled_later()) bytes += matrix_bytes(*layer.adjoint);
     if (batch.alike) break;
   }
   for (const EdgeStructure& of_layer : edges) {
@@ -154,25 +159,23 @@ BatchProducts::BatchProducts(Runtime& rt, std::shared_ptr<const SampledBatch> ba
       features_of_edges_(std::move(features)) {
   rt.submit(Lane::copy, Load{vertices().source(), row_ids_.tensor()});
   rt.wait(Lane::compute, rt.record(Lane::copy));
+  const VertexTable* const table =
+      batch_->relabelled_later() ? &table_.emplace(rt, row_ids_.tensor()) : nullptr;
   for (const EdgeStructure& of_layer : edges) {
     const bool again = batch_->alike && !of_layer_.empty();
     const bool by_relation = of_layer.relations != nullptr;
     if (!again && by_relation)
-      relations_.emplace_back(rt, *of_layer.relations, &features_of_edges_);
+      relations_.emplace_back(rt, *of_layer.relations, &features_of_edges_, table);
     if (!again && !by_relation)
-      edges_.emplace_back(rt, of_layer, features_of_edges_.take(of_layer.entries()));
+      edges_.emplace_back(rt, of_layer, features_of_edges_.take(of_layer.entries()), table);
     of_layer_.push_back((by_relation ? relations_.size() : edges_.size()) - 1);
   }
   if (!edges.empty()) return;
-  if (batch_->relabelled_later)
-    table_ = Buffer(rt, {Relabel::slots(rows(0)), 1}, DType::i32, "indices/table of vertices");
   for (const SampledBatch::Layer& layer : batch_->layers) {
     if (matrices_.empty() || !batch_->alike) {
       Matrix loaded{LocalMatrix(rt, layer.forward, 1, "block"), std::nullopt};
-      if (batch_->relabelled_later) {
-        const std::int64_t columns = layer.forward.cols();
-        loaded.forward.relabel(rt, row_ids_.view(columns, 1),
-                               table_.view(Relabel::slots(columns), 1));
+      if (table != nullptr) {
+        loaded.forward.relabel(*table);
         if (layer.adjoint)
           loaded.adjoint =
               loaded.forward.transposed(rt, layer.adjoint->pattern, "block transposed");

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/strategy/edges/device_edges.hpp"
+#include "core/strategy/edges/vertex_table.hpp"
 #include "core/strategy/product/local_matrix.hpp"
 #include "core/strategy/product/rank_products.hpp"
 #include "core/strategy/store/feature_store.hpp"
@@ -103,7 +104,7 @@ class BatchProducts : public RankProducts {
   std::shared_ptr<const SampledBatch> batch_;
   VertexData data_;
   Buffer row_ids_;
-  Buffer table_;  ///< for the places of vertices, if the device numbers them
+  std::optional<VertexTable> table_;  ///< of vertices, if the device does it
   FeaturesOfEdges features_of_edges_;
   std::vector<Matrix> matrices_;
   std::vector<DeviceEdges> edges_;         ///< replaces matrices if layers weigh edges,

@@ -96,10 +96,9 @@ LocalMatrix::LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tile
   rt.wait(Lane::compute, rt.record(Lane::copy));
 }
 
-void LocalMatrix::relabel(Runtime& rt, const Tensor& vertices, const Tensor& table) const {
+void LocalMatrix::relabel(const VertexTable& table) const {
   ORRERY_ASSERT(tiles_.size() == 1);
-  rt.submit(Lane::copy, Relabel{tiles_.front().pattern.sparse(), vertices, table});
-  rt.wait(Lane::compute, rt.record(Lane::copy));
+  table.number(tiles_.front().pattern.sparse());
 }
 
 LocalMatrix LocalMatrix::transposed(Runtime& rt, const Pattern& counts,
@@ -133,7 +132,7 @@ void LocalMatrix::multiply(Runtime& rt, const Tensor& x, const Tensor& y, float 
 }
 
 LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure,
-                               FeaturesOfEdges* features)
+                               FeaturesOfEdges* features, const VertexTable* table)
     : types_(structure.types), input_types_(structure.input_types) {
   for (const RelationMatrix& relation : structure.relations) {
     OfRelation made{relation.destination, {}, {}, {}, {}};
@@ -142,6 +141,11 @@ LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure,
                          features ? features->take(relation.edges->entries()) : std::nullopt);
       made.sources = load_indices(rt, relation.sources, "indices/sources of a relation");
       rt.wait(Lane::compute, rt.record(Lane::copy));
+    } else if (structure.relabelled_later) {
+      made.matrix.emplace(rt, relation.matrix, 1, "relation");
+      made.matrix->relabel(*table);
+      made.transposed =
+          made.matrix->transposed(rt, relation.transposed.pattern, "relation transposed");
     } else {
       made.matrix.emplace(rt, relation.matrix, 1, "relation");
       made.transposed.emplace(rt, relation.transposed, 1, "relation transposed");

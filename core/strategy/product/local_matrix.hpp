@@ -10,6 +10,7 @@
 #include "core/runtime/buffer.hpp"
 #include "core/strategy/edges/device_edges.hpp"
 #include "core/strategy/edges/relation_structure.hpp"
+#include "core/strategy/edges/vertex_table.hpp"
 #include "core/strategy/structure/cut_rows.hpp"
 
 namespace orrery {
@@ -26,11 +27,10 @@ class LocalMatrix {
   /// Loads the block on the copy lane; the compute lane waits for it.
   LocalMatrix(Runtime& rt, const SparseMatrix& block, int column_tiles, std::string_view name);
 
-  /// Columns that are vertices become their places in a list, on the copy lane; the compute lane waits.
+  /// Columns that are vertices become numbers, on the copy lane; the compute lane waits.
   ///
   /// Requires  one tile
-  /// Shapes    vertices, table: as of Relabel
-  void relabel(Runtime& rt, const Tensor& vertices, const Tensor& table) const;
+  void relabel(const VertexTable& table) const;
   /// The transpose, made on the device on the copy lane; the compute lane waits. `counts`: its sizes.
   ///
   /// Requires  one tile
@@ -63,8 +63,9 @@ struct RankTiles {
 class LocalRelations {
  public:
   /// `features`: those of the edges if they are on the device already; the next ones are taken.
+  /// `table`: for relations that are relabelled here.
   LocalRelations(Runtime& rt, const RelationStructure& structure,
-                 FeaturesOfEdges* features = nullptr);
+                 FeaturesOfEdges* features = nullptr, const VertexTable* table = nullptr);
 
   const std::vector<Products::Rows>& rows_of_type(int type) const { return types_[at(type)]; }
   /// Among the rows that a first layer works on.

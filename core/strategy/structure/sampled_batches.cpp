@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -286,24 +285,6 @@ std::pair<std::shared_ptr<const Csr>, std::shared_ptr<const std::vector<float>>>
           std::make_shared<const std::vector<float>>(std::move(sums))};
 }
 
-/// The transpose of a block whose columns are vertices, which a device will make.
-SparseMatrix transpose_later(const SparseMatrix& block,
-                             std::shared_ptr<const std::vector<Vertex>> vertices) {
-  Counts counts{block.cols(), block.rows(), block.nnz()};
-  const auto look = [drawn = std::get<std::shared_ptr<const Csr>>(block.pattern),
-                     vertices = std::move(vertices)] {
-    const auto columns = std::span(*vertices).first(at(drawn->cols));
-    std::unordered_map<Vertex, Vertex> numbers;
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      numbers.emplace(columns[i], static_cast<Vertex>(i));
-    Csr numbered = *drawn;
-    for (Vertex& column : numbered.columns) column = numbers.at(column);
-    return transpose(numbered);
-  };
-  counts.look = std::make_shared<const std::function<Csr()>>(look);
-  return {std::move(counts), nullptr};
-}
-
 /// A block whose values are the weights of its edges; none without weights.
 SampledBatch::Layer with_weights(Csr block, const std::vector<float>& weights,
                                  std::span<const EdgeIndex> positions) {
@@ -352,6 +333,7 @@ SampledBatches::SampledBatches(const Problem& problem)
       graph_(loop_free(problem.data->graph)),
       relations_(relations_of(problem)),
       entry_weights_(entry_weights_of(problem, relations_)),
+      needs_adjoints_(!weighs_edges(problem.model) || settings_.cooperative),
       first_adjoint_(learned_features_ || settings_.cooperative ||
                      first_layer_needs_adjoint(problem.model, problem.facts())),
       owners_(row_owners(problem.partition, static_cast<int>(problem.data->magnify))),
@@ -521,7 +503,7 @@ MessageFlow SampledBatches::draw_for(std::span<const Vertex> seeds, int epoch, i
                     settings_.resample_steps ? static_cast<std::uint32_t>(step) : 0U};
   Scratch scratch = take_scratch();
   MessageFlow flow = sampler_.sample(seeds, key, scratch, counts_weights(), excluded);
-  if (relations_) order_by_type(flow, *relations_);
+  if (relations_) order_by_type(flow, *relations_, relabels_later());
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(scratch));
   return flow;
@@ -584,10 +566,12 @@ SampledBatch SampledBatches::made_of(MessageFlow flow, const ExcludedEntries& ex
   if (saint_) made.target_weights = target_weights(flow.vertices);
   flow.vertices.shrink_to_fit();  // several batches wait for their turn
   made.vertices = std::make_shared<const std::vector<Vertex>>(std::move(flow.vertices));
-  made.relabelled_later = relabels_later();
-  for (std::size_t l = 0; l < made.layers.size() && made.relabelled_later; ++l)
-    if (has_adjoint(static_cast<int>(l) + 1))
-      made.layers[l].adjoint = transpose_later(made.layers[l].forward, made.vertices);
+  if (relabels_later()) {
+    made.later_numbers = std::make_shared<const LaterNumbers>(made.vertices);
+    for (std::size_t l = 0; l < made.layers.size(); ++l)
+      if (has_adjoint(static_cast<int>(l) + 1))
+        made.layers[l].adjoint = transpose_later(made.layers[l].forward, made.later_numbers);
+  }
   if (owners_.copies > 1) made.data_rows = rows_of_copies(*made.vertices, owners_.copies);
   return made;
 }
@@ -705,12 +689,12 @@ SampledBatch SampledBatches::largest() const {
   SampledBatch made;
   made.rows = most.vertices;
   made.alike = has_subgraphs();
-  made.relabelled_later = relabels_later();
+  if (relabels_later()) made.later_numbers = std::make_shared<const LaterNumbers>(nullptr);
   const std::int64_t rows_of_a_vertex = relations_ ? relations_->most_relations() : 1;
   for (std::size_t l = 0; l < most.edges.size(); ++l) {
     const std::int64_t rows = most.vertices[l + 1] * rows_of_a_vertex, columns = most.vertices[l];
     SampledBatch::Layer layer{{Counts{rows, columns, most.edges[l]}, nullptr}, std::nullopt};
-    if (!relations_ && (l > 0 || made.alike || first_adjoint_))
+    if (has_adjoint(static_cast<int>(l) + 1))
       layer.adjoint = SparseMatrix{Counts{columns, rows, most.edges[l]}, nullptr};
     made.layers.push_back(std::move(layer));
     made.edges += most.edges[l] - (weighting_.loops ? most.vertices[l + 1] : 0);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/edges/later_numbers.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/sample/cache/row_cache.hpp"
 #include "core/sample/links/link_batches.hpp"
@@ -166,9 +167,10 @@ struct SampledBatch {
   std::vector<std::int64_t> rows;
   std::vector<Layer> layers;
   bool alike = false;  ///< all layers have the same matrix
-  /// Columns of forward blocks are vertices until the device has relabelled them. It makes the adjoint
-  /// ones then, which are only counted here.
-  bool relabelled_later = false;
+  /// Set if columns of forward blocks are vertices until the device has relabelled them. It makes the
+  /// adjoint ones then, which are only counted here.
+  std::shared_ptr<const LaterNumbers> later_numbers{};
+  bool relabelled_later() const { return later_numbers != nullptr; }
   /// For the training vertices of the last level, in their order; null: all count equally.
   std::shared_ptr<const std::vector<float>> target_weights;
   std::shared_ptr<const PairRows> pairs;  ///< that are scored, where links are learned
@@ -324,7 +326,9 @@ class SampledBatches {
                                       const ExcludedEntries& excluded) const;
   double length_without(Vertex v, const ExcludedEntries& excluded,
                         std::vector<EdgeIndex>& gone) const;
-  bool has_adjoint(int layer) const { return layer > 1 || has_subgraphs() || first_adjoint_; }
+  bool has_adjoint(int layer) const {
+    return needs_adjoints_ && (layer > 1 || has_subgraphs() || first_adjoint_);
+  }
   bool relabels_later() const { return settings_.relabel == RelabelOn::device; }
   SampledBatch::Layer cut(MessageFlow& flow, int layer, const ExcludedEntries& excluded) const;
   std::shared_ptr<const std::vector<float>> target_weights(
@@ -345,7 +349,8 @@ class SampledBatches {
   std::optional<StackedRelations> relations_;  ///< if the model works by relation
   /// Of the entries of graph_, or of the relations' rows; empty: edges have none.
   std::vector<float> entry_weights_;
-  bool first_adjoint_;  ///< whether a gradient passes through A in layer 1
+  bool needs_adjoints_;  ///< edges that are weighed have their own (EdgeStructure)
+  bool first_adjoint_;   ///< whether a gradient passes through A in layer 1
   RowOwners owners_;
   std::vector<std::shared_ptr<const std::vector<Vertex>>> owned_;
   std::vector<std::vector<bool>> learned_;  ///< of each rank's own vertices; empty: all

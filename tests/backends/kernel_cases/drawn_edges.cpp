@@ -78,7 +78,8 @@ TEST_P(KernelCases, RelabelOfVerticesThatMeetInTheTable) {
   }
 }
 
-/// For each column the rows that have it, one after the other.
+/// For each column the rows that have it, one after the other: with the values of their entries, and with
+/// the numbers of these.
 void expect_transpose(const std::vector<Runner>& ways, const Csr& a) {
   Csr want;
   want.rows = a.cols;
@@ -102,6 +103,24 @@ void expect_transpose(const std::vector<Runner>& ways, const Csr& a) {
     std::vector<float> values;
     for (const std::size_t e : entries) values.push_back(w.data<float>(op.values)[e]);
     EXPECT_EQ(w.values(op.t_values), values) << to_string(Op(op));
+    EXPECT_EQ(w.memory().pattern(op.a), a);
+  }
+  Csr numbers = want;
+  numbers.cols = a.nnz();
+  std::vector<std::int32_t> order;
+  for (std::size_t p = 0; p < entries.size(); ++p)
+    order.push_back(numbers.columns[p] = static_cast<Vertex>(entries[p]));
+  for (const Runner& run : with_reference(ways)) {
+    World w;
+    const EntriesByColumn op{w.sparse(a), w.room({a.cols, a.rows, a.nnz()}),
+                             w.room({a.cols, a.nnz(), a.nnz()}),
+                             w.poisoned(a.nnz(), 1, 0, DType::i32)};
+    run(w, op);
+    EXPECT_EQ(w.memory().pattern(op.t), want) << to_string(Op(op));
+    EXPECT_EQ(w.memory().pattern(op.by_column), numbers) << to_string(Op(op));
+    EXPECT_EQ(std::vector<std::int32_t>(w.data<std::int32_t>(op.order),
+                                        w.data<std::int32_t>(op.order) + a.nnz()),
+              order);
     EXPECT_EQ(w.memory().pattern(op.a), a);
   }
 }
