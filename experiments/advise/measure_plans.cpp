@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/median.hpp"
+#include "experiments/execute/median.hpp"
 
 namespace orrery {
 namespace {

@@ -22,13 +22,13 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/reference/reference.hpp"
 #include "core/base/error.hpp"
-#include "core/base/median.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/runtime/buffer.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "experiments/execute/median.hpp"
 
 namespace orrery {
 namespace {

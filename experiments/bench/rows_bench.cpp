@@ -21,11 +21,11 @@
 #include "backends/comm_threads/comm_threads.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/median.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/inference/held_rows.hpp"
 #include "core/inference/input/edge_list_files.hpp"
+#include "experiments/execute/median.hpp"
 
 namespace orrery {
 namespace {

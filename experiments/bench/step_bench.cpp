@@ -21,7 +21,6 @@
 #include "backends/cpu/cpu.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/median.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/graph/read/load.hpp"
@@ -32,6 +31,7 @@
 #include "core/strategy/train/train.hpp"
 #include "experiments/bench/bench_bounds.hpp"
 #include "experiments/execute/execute.hpp"
+#include "experiments/execute/median.hpp"
 
 namespace orrery {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/median.hpp"
 #include "core/base/units.hpp"
 #include "core/runtime/epoch_parts.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/execute/median.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
