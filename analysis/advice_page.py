@@ -123,7 +123,7 @@ def measuring(answer):
     if told["plans"] == 0:
         return page.paragraph("Nothing was measured: each other plan is slower by its replay.")
     far = told["plans"] - told["in_all_turns"]
-    fewer = f" (fewer of the {far} that took a quarter more in the first turns)" if far else ""
+    fewer = f" ({far} of them, a quarter behind after the first turns, ran no more)" if far else ""
     return page.paragraph(
         f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, in "
         f"turns{fewer}; the median counts. The order of these is the measured one, that of the plans below is simulated."

@@ -239,8 +239,8 @@ std::string measuring_words(const Advice& advice) {
   const std::string fewer =
       done.in_all_turns == done.plans
           ? ""
-          : fmt::format(" ({} of the {} that took {:.0f} % more by then)", kFirstTurns,
-                        done.plans - done.in_all_turns, 100 * kFar);
+          : fmt::format(" ({} of them, {:.0f} % behind after {} turns, ran no more)",
+                        done.plans - done.in_all_turns, 100 * kFar, kFirstTurns);
   return fmt::format(
       "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns{}; the median "
       "counts. The order of these is the measured one, that of the plans below is simulated. {}",

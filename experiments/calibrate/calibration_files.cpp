@@ -115,10 +115,8 @@ std::string source_of(const Calibration& c, const std::string& path) {
   if (path.starts_with("host.kinds.sample_relation_vertices"))
     return measured(
         "one thread draws batches of one seed and of 1000 between vertices and groups their edges "
-        "by "
-        "relation; a device would relabel and transpose them; fanouts 15, 25 of each relation, in "
-        "a "
-        "generated graph with types");
+        "by relation; a device would relabel and transpose them; fanouts 15, 25 of each relation, "
+        "in a generated graph with types");
   if (path.starts_with("host.kinds.sample_relations"))
     return measured(
         "one thread draws batches of one seed and of 1000 and groups their edges by relation, "
