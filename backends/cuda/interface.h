@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { kOrreryCudaVersion = 7 }; /* of this interface; both sides must agree */
+enum { kOrreryCudaVersion = 8 }; /* of this interface; both sides must agree */
 
 typedef enum {
   kOrreryOk = 0,

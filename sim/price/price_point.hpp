@@ -51,8 +51,8 @@ class PricePoint {
 ///   loss, loss/sigmoid    targets, width (classes), rows_per_target
 ///   score, score/sigmoid  targets, width
 ///   sgd, adam             size (elements)
-///   relabel and           size (entries of the pattern)
-///   transpose_sparse
+///   relabel,              size (entries of the pattern)
+///   transpose_sparse, entries_by_column (under the key of transpose_sparse)
 ///   all others            size (elements that are written; read by scatter_add_rows and
 ///                         column_sum), width, ragged
 /// `ragged` is 1 if the width is a multiple of 8, else 2: rows are then no whole vectors, and on

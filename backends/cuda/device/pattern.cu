@@ -89,13 +89,8 @@ OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& of, std::int3
 OrreryPattern::OrreryPattern(OrreryStream& s, const OrreryPattern& rows_of, std::int64_t col_count,
                              const std::int32_t* columns)
     : OrreryPattern(s.device, rows_of.rows, col_count, rows_of.nnz) {
-  const auto copy = [&](auto* to, const auto* from, std::int64_t count) {
-    orrery::cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(*from),
-                                        cudaMemcpyDefault, s.stream),
-                        "cudaMemcpyAsync of a pattern");
-  };
-  copy(offsets_, rows_of.offsets_, rows + 1);
-  copy(columns_, columns, nnz);
+  upload(s, offsets_, rows_of.offsets_, rows + 1);
+  upload(s, columns_, columns, nnz);
   prepare(s);
 }
 

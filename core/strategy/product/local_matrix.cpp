@@ -143,6 +143,7 @@ LocalRelations::LocalRelations(Runtime& rt, const RelationStructure& structure,
       rt.wait(Lane::compute, rt.record(Lane::copy));
     } else if (structure.relabelled_later) {
       made.matrix.emplace(rt, relation.matrix, 1, "relation");
+      ORRERY_ASSERT(table != nullptr);
       made.matrix->relabel(*table);
       made.transposed =
           made.matrix->transposed(rt, relation.transposed.pattern, "relation transposed");
