@@ -28,13 +28,43 @@ std::vector<RatedPlan*> undecided(std::vector<RatedPlan>& plans) {
   return chosen;
 }
 
-/// Runs plans one after the other, again and again.
+/// How fast the machine was in each turn. What drifts meets all plans of a turn, so they are compared within
+/// turns: a plan's seconds are those of its turns, each beside the geometric mean of the plans that run in all.
+class Pace {
+ public:
+  /// `plans`: seconds by turn of those that have run in all turns
+  explicit Pace(const std::vector<std::vector<double>>& plans) {
+    if (plans.empty()) return;
+    for (std::size_t turn = 0; turn < plans.front().size(); ++turn) {
+      double logs = 0;
+      for (const std::vector<double>& seconds : plans) logs += std::log(seconds[turn]);
+      turns_.push_back(std::exp(logs / static_cast<double>(plans.size())));
+    }
+    usual_ = median(turns_);
+  }
+  /// The median of a plan's first turns at the usual pace.
+  double seconds(std::vector<double> turns) const {
+    for (std::size_t i = 0; i < std::min(turns.size(), turns_.size()); ++i)
+      turns[i] *= usual_ / turns_[i];
+    return median(turns);
+  }
+
+ private:
+  std::vector<double> turns_;
+  double usual_ = 0;
+};
+
+/// Runs plans one after the other, again and again, every second time in reverse, so that no plan is always
+/// the one that runs behind a certain other.
 class Turns {
  public:
   Turns(const std::vector<RatedPlan*>& plans, int epochs, const RunPlan& run,
         const std::function<void(int run, int of)>& tell)
       : epochs_(epochs), run_(run), tell_(tell) {
-    for (RatedPlan* plan : plans) entries_.push_back({plan, {}, true});
+    for (RatedPlan* plan : plans) {
+      entries_.push_back({plan, {}, true});
+      order_.insert(order_.begin(), order_.size());
+    }
   }
   int done() const { return done_; }
   /// Plans that are still run.
@@ -44,7 +74,9 @@ class Turns {
   void next() {
     const int left = (kTurns - done_++) * static_cast<int>(running());
     int runs = 0;
-    for (Entry& e : entries_) {
+    std::reverse(order_.begin(), order_.end());
+    for (const std::size_t index : order_) {
+      Entry& e = entries_[index];
       if (!e.runs) continue;
       tell_(runs_ + runs, runs_ + left);
       ++runs;
@@ -61,35 +93,33 @@ class Turns {
   }
   /// Of plans that are so far behind no further turn is worth its time.
   void leave_out_far() {
+    const Pace pace = this->pace();
     double least = std::numeric_limits<double>::infinity();
     for (const Entry& e : entries_)
-      if (e.runs) least = std::min(least, median(e.seconds));
-    for (Entry& e : entries_) e.runs = e.runs && median(e.seconds) <= (1 + kFar) * least;
+      if (e.runs) least = std::min(least, pace.seconds(e.seconds));
+    for (Entry& e : entries_) e.runs = e.runs && pace.seconds(e.seconds) <= (1 + kFar) * least;
   }
-  /// Notes the medians and puts the measured plans first.
+  /// Notes the seconds and puts the measured plans first.
   Measuring order(std::vector<RatedPlan>& plans) const {
     Measuring measuring{0, done_, epochs_, {}};
-    std::vector<std::string> leading;  // plans are about to move
+    const Pace pace = this->pace();
     for (const Entry& e : entries_) {
       if (!e.plan->not_measured.empty()) continue;
-      e.plan->measured_seconds = median(e.seconds);
+      e.plan->measured_seconds = pace.seconds(e.seconds);
       ++measuring.plans;
-      if (e.runs) leading.push_back(e.plan->plan.label);
+      if (e.runs) ++measuring.in_all_turns;
     }
     if (measuring.plans == 0) {
       const RatedPlan& first = *entries_.front().plan;
       throw Error(fmt::format("none of {} plans could be measured; {}: {}", entries_.size(),
                               first.plan.label, first.not_measured));
     }
-    measuring.in_all_turns = leading.size();
-    const auto rank = [&](const RatedPlan& plan) {
-      if (!plan.measured_seconds) return std::pair(2, 0.0);
-      const bool leads =
-          std::find(leading.begin(), leading.end(), plan.plan.label) != leading.end();
-      return std::pair(leads ? 0 : 1, *plan.measured_seconds);
+    const auto seconds = [](const RatedPlan& plan) {
+      return plan.measured_seconds.value_or(std::numeric_limits<double>::infinity());
     };
-    std::stable_sort(plans.begin(), plans.end(),
-                     [&](const RatedPlan& a, const RatedPlan& b) { return rank(a) < rank(b); });
+    std::stable_sort(plans.begin(), plans.end(), [&](const RatedPlan& a, const RatedPlan& b) {
+      return seconds(a) < seconds(b);
+    });
     return measuring;
   }
 
@@ -99,7 +129,16 @@ class Turns {
     std::vector<double> seconds;
     bool runs;
   };
+
+  Pace pace() const {
+    std::vector<std::vector<double>> lasting;
+    for (const Entry& e : entries_)
+      if (e.runs) lasting.push_back(e.seconds);
+    return Pace(lasting);
+  }
+
   std::vector<Entry> entries_;
+  std::vector<std::size_t> order_;  // of the turn before
   int epochs_;
   const RunPlan& run_;
   const std::function<void(int run, int of)>& tell_;

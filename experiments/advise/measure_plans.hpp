@@ -27,9 +27,9 @@ using RunPlan = std::function<double(const Plan& plan, int epochs)>;
 int epochs_to_measure(double seconds);
 
 /// Runs the first plan and those that are as fast by their replays or cannot be told from it, in turns,
-/// so that what drifts meets all of them, and notes the median of a plan's turns. None runs where all
-/// others are slower. The measured plans then come first, in the order of what was
-/// measured, and those of them that ran in all turns lead; a plan that fails is out, with the reason.
+/// and compares what they took within turns, because what drifts meets all plans of a turn. None runs where
+/// all others are slower. The measured plans then come first, in the order of the median of their turns at
+/// the pace that the machine usually had; a plan that fails is out, with the reason.
 ///
 /// `plans`: the fastest first. `tell` is called before each run with its number, from 0, and theirs.
 /// Errors    Error: no plan could be measured; NotBuilt

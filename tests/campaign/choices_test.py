@@ -29,10 +29,18 @@ class Choices(unittest.TestCase):
             asked.append((i, plan))
             return None if plan == "disturbed" and i % 2 == 0 or plan == "once" and i == 6 else 1.0 + i
 
-        medians = choices.in_turn(["chosen", "disturbed", "once"], measure)
+        seconds = choices.in_turn(["chosen", "disturbed", "once"], "chosen", measure)
 
-        self.assertEqual(medians, {"chosen": 4.0, "once": 3.5})
-        self.assertEqual(asked[:4], [(0, "chosen"), (0, "disturbed"), (0, "once"), (1, "chosen")])
+        self.assertEqual(seconds, {"chosen": 4.0, "once": 4.0})
+        self.assertEqual(asked[:4], [(0, "chosen"), (0, "disturbed"), (0, "once"), (1, "once")])
+
+    def test_compare_plans_within_turns(self):
+        slower_each_turn = {"chosen": lambda i: 1.02 * (i + 1), "faster": lambda i: (1.05 if i == 3 else 1) * (i + 1)}
+
+        seconds = choices.in_turn(["chosen", "faster"], "chosen", lambda plan, i: slower_each_turn[plan](i))
+
+        self.assertAlmostEqual(seconds["chosen"], 1.02 * 4)
+        self.assertAlmostEqual(seconds["chosen"] / seconds["faster"], 1.02)
 
     def test_measure_more_than_the_plans_that_were_named(self):
         self.assertIn("strategy.type=spmm_15d", choices.DEFAULTS)
