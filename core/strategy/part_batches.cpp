@@ -106,7 +106,7 @@ SampledBatch::Layer PartBatches::cut(const Sampled& from, const MessageFlow& flo
     rows.end_row();
   }
   SampledBatch::Layer made{rows.finish(), std::nullopt};
-  if (layer > 1 || first_adjoint_) made.adjoint = transpose(made.forward);
+  if (has_adjoint(layer)) made.adjoint = transpose(made.forward);
   return made;
 }
 
@@ -160,7 +160,7 @@ SampledBatch PartBatches::largest(int part) const {
     const std::int64_t columns = std::min(held.vertices, rows + edges);
     const std::int64_t entries = edges + std::min(rows, held.diagonal);
     SampledBatch::Layer layer{{Counts{rows, columns, entries}, nullptr}, std::nullopt};
-    if (hop + 1 < held.drawn.size() || first_adjoint_)
+    if (has_adjoint(static_cast<int>(held.drawn.size() - hop)))
       layer.adjoint = SparseMatrix{Counts{columns, rows, entries}, nullptr};
     made.layers.insert(made.layers.begin(), std::move(layer));
     made.rows.insert(made.rows.begin(), columns);

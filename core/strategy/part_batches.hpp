@@ -55,6 +55,10 @@ class PartBatches {
     std::vector<std::int64_t> drawn;  ///< by hop: entries if each row of `a` draws
   };
   std::uint64_t part_seed(int part) const;
+  /// Gradients of models that weigh edges pass through the edges.
+  bool has_adjoint(int layer) const {
+    return !weighs_edges(model_) && (layer > 1 || first_adjoint_);
+  }
   std::unique_ptr<const Counted> counted(int part) const;
   SampledBatch largest(int part) const;
   std::unique_ptr<const Sampled> sampled(int part) const;

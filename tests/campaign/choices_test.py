@@ -29,7 +29,7 @@ class Choices(unittest.TestCase):
             asked.append((i, plan))
             return None if plan == "disturbed" and i % 2 == 0 or plan == "once" and i == 6 else 1.0 + i
 
-        seconds = choices.in_turn(["chosen", "disturbed", "once"], "chosen", measure)
+        seconds = choices.in_turn(["chosen", "disturbed", "once"], "chosen", 7, measure)
 
         self.assertEqual(seconds, {"chosen": 4.0, "once": 4.0})
         self.assertEqual(asked[:4], [(0, "chosen"), (0, "disturbed"), (0, "once"), (1, "once")])
@@ -37,10 +37,19 @@ class Choices(unittest.TestCase):
     def test_compare_plans_within_turns(self):
         slower_each_turn = {"chosen": lambda i: 1.02 * (i + 1), "faster": lambda i: (1.05 if i == 3 else 1) * (i + 1)}
 
-        seconds = choices.in_turn(["chosen", "faster"], "chosen", lambda plan, i: slower_each_turn[plan](i))
+        seconds = choices.in_turn(["chosen", "faster"], "chosen", 7, lambda plan, i: slower_each_turn[plan](i))
 
         self.assertAlmostEqual(seconds["chosen"], 1.02 * 4)
         self.assertAlmostEqual(seconds["chosen"] / seconds["faster"], 1.02)
+
+    def test_are_decided_in_more_turns_if_they_seem_far_from_the_best(self):
+        for first, more in ((1.1, 1.02), (1.04, 1.2)):
+            def measure(plan, i):
+                return 1.0 if plan == "near" else first if i < choices.AGAIN else more
+
+            seconds = choices.compare(["chosen", "near"], "chosen", measure)
+
+            self.assertAlmostEqual(seconds["chosen"] / seconds["near"], 1.02 if first > 1.05 else 1.04)
 
     def test_measure_more_than_the_plans_that_were_named(self):
         self.assertIn("strategy.type=spmm_15d", choices.DEFAULTS)

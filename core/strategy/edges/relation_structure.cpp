@@ -80,10 +80,8 @@ std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> r
 }
 
 RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
-                                 std::int64_t rows, std::span<const Vertex> vertices,
-                                 const std::shared_ptr<const LaterNumbers>& numbers) {
+                                 std::int64_t rows, std::span<const Vertex> vertices) {
   RelationStructure made;
-  made.relabelled_later = numbers != nullptr;
   const std::vector<TypeRun> runs = type_runs(vertices.first(at(rows)), stacked);
   made.types = rows_by_type(runs, stacked.types.size());
   std::vector<std::int64_t> of_type(stacked.types.size(), 0);
@@ -115,13 +113,16 @@ RelationStructure make_relations(const StackedRelations& stacked, const SparseMa
     for (std::int64_t i = 0; i < run.count; ++i)
       for (const int r : stacked.types[at(run.type)].relations) take_row(matrices[at(r)]);
   ORRERY_ASSERT(row == block.rows());
-  for (std::size_t r = 0; r < matrices.size(); ++r) {
-    RelationMatrix& relation = made.relations[r];
-    relation.matrix = matrices[r].finish();
+  for (std::size_t r = 0; r < matrices.size(); ++r) made.relations[r].matrix = matrices[r].finish();
+  return made;
+}
+
+void transpose_relations(RelationStructure& structure,
+                         const std::shared_ptr<const LaterNumbers>& numbers) {
+  structure.relabelled_later = numbers != nullptr;
+  for (RelationMatrix& relation : structure.relations)
     relation.transposed =
         numbers ? transpose_later(relation.matrix, numbers) : transpose(relation.matrix);
-  }
-  return made;
 }
 
 namespace {

@@ -46,11 +46,14 @@ std::vector<std::vector<Products::Rows>> rows_by_type(std::span<const TypeRun> r
 
 /// The same of a block of drawn edges, which has the rows of `stacked` for each of the first `rows` of
 /// the vertices, and column i for vertices[i]: means over the drawn in-neighbours, by the weights
-/// that are the block's values if it has some. numbers: the block has vertices in the place of columns,
-/// which its device will number so; null: it has columns.
+/// that are the block's values if it has some. Without transposes.
 RelationStructure make_relations(const StackedRelations& stacked, const SparseMatrix& block,
-                                 std::int64_t rows, std::span<const Vertex> vertices,
-                                 const std::shared_ptr<const LaterNumbers>& numbers = nullptr);
+                                 std::int64_t rows, std::span<const Vertex> vertices);
+
+/// Adds the transposes of a model that multiplies by the matrices. numbers: these have vertices in the
+/// place of columns, which the device will number so; null: they have columns.
+void transpose_relations(RelationStructure& structure,
+                         const std::shared_ptr<const LaterNumbers>& numbers = nullptr);
 
 /// The same for a model that weighs the edges of relations. `vertices`: global, of all sources; `keys`:
 /// see ends_for().

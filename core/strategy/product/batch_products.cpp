@@ -39,10 +39,11 @@ std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch
       edges.push_back(again ? edges.front() : EdgeStructure{});
       if (again) continue;
       RelationStructure made =
-          make_relations(*relations, batch.layers[l].forward, batch.rows[l + 1], *batch.vertices,
-                         batch.later_numbers);
+          make_relations(*relations, batch.layers[l].forward, batch.rows[l + 1], *batch.vertices);
       if (weighs_relations(model))
         weigh_relations(made, ends_for(model, features), *batch.vertices);
+      else
+        transpose_relations(made, batch.later_numbers);
       if (l == 0 && model.projection > 0)
         made.input_types =
             rows_by_type(type_runs(*batch.vertices, *relations), relations->types.size());
