@@ -125,8 +125,8 @@ def measuring(answer):
     far = told["plans"] - told["in_all_turns"]
     fewer = f" ({far} of them, a quarter behind after the first turns, ran no more)" if far else ""
     return page.paragraph(
-        f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, in "
-        f"turns{fewer}; the median counts. The order of these is the measured one, that of the plans below is simulated."
+        f"Measured on this machine: {told['plans']} plans, {told['turns']} runs of {told['epochs']} epochs each, "
+        f"compared turn by turn{fewer}. The order of these is the measured one, that of the plans below is simulated."
         + (f" Note: {told['other_work']}." if told["other_work"] else ""))
 
 

@@ -242,8 +242,9 @@ std::string measuring_words(const Advice& advice) {
           : fmt::format(" ({} of them, {:.0f} % behind after {} turns, ran no more)",
                         done.plans - done.in_all_turns, 100 * kFar, kFirstTurns);
   return fmt::format(
-      "Measured on this machine: {} plan{}, {} runs of {} epochs each, in turns{}; the median "
-      "counts. The order of these is the measured one, that of the plans below is simulated. {}",
+      "Measured on this machine: {} plan{}, {} runs of {} epochs each, compared turn by turn{}. "
+      "The "
+      "order of these is the measured one, that of the plans below is simulated. {}",
       done.plans, done.plans == 1 ? "" : "s", done.turns, done.epochs, fewer,
       done.other_work.empty() ? "" : fmt::format("Note: {}. ", done.other_work));
 }
