@@ -155,15 +155,24 @@ DescribedHere RealRuns::described(const Experiment& experiment, const fs::path& 
                     {"ranks", experiment.ranks()}};
     return here;
   }
-  const Json machine = calibrated_cluster();
+  Json machine = calibrated_cluster();
   fs::create_directories(folder);
   const std::string key = fmt::format("{} {}", experiment.netcluster, asked.value("servers", 0));
   if (!links_.contains(key)) {
     const Activity measuring("measuring the links of the netcluster");
     links_[key] = measure_netcluster(experiment, folder);
   }
-  const fs::path file = folder / "netcluster.json";
-  write_file(file, netcluster_file(machine, asked["servers"], links_.at(key)).dump(2));
+  const NetclusterLinks& links = links_.at(key);
+  const fs::path file = folder / "netcluster.json",
+                 profile = fs::absolute(folder / "netcluster-profile.json");
+  if (links.core_seconds_per_byte > 0)
+    for (auto& [name, type] : machine["device_types"].items()) {
+      const std::string of_machine = kDeviceFiles.find(type["profile"]);
+      const Json read = parse_json(read_settings(of_machine, "a device profile"), of_machine);
+      write_file(profile, netcluster_profile(read, links).dump(1));
+      type["profile"] = profile.string();
+    }
+  write_file(file, netcluster_file(std::move(machine), asked["servers"], links).dump(2));
   here.cluster = {{"file", file.string()},
                   {"servers", asked["servers"]},
                   {"ranks_per_server", asked["ranks_per_server"]}};
@@ -191,7 +200,17 @@ NetclusterLinks measure_netcluster(const Experiment& experiment, const fs::path&
   const JsonReader measured(output_of(words, folder / "links.log"), words.front(), "its output");
   return {measured.get<double>("external/bytes_per_second"),
           measured.get<double>("external/latency_seconds"),
-          measured.get<double>("external/both_bytes_per_second")};
+          measured.get<double>("external/both_bytes_per_second"),
+          measured.get("external/core_seconds_per_byte", 0.0)};
+}
+
+Json netcluster_profile(Json profile, const NetclusterLinks& links) {
+  profile["libraries"]["mpi"]["core_seconds_per_byte"] = {
+      {"value", links.core_seconds_per_byte},
+      {"source",
+       "measured: what a core has left beside messages in both directions, by "
+       "experiments/netcluster"}};
+  return profile;
 }
 
 Json netcluster_file(Json machine, int servers, const NetclusterLinks& links) {

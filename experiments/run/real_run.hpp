@@ -23,9 +23,11 @@ void require_real(const Experiment& experiment, const std::string& command);
 nlohmann::ordered_json result_of(Runner& runner, const Experiment& experiment,
                                  const std::filesystem::path& folder);
 
-/// Links between the servers of a netcluster; `both`: in both directions at once.
+/// Links between the servers of a netcluster; `both`: in both directions at once. core: for a byte, at each
+/// end; 0: not measured, because there is one core.
 struct NetclusterLinks {
-  double bytes_per_second = 0, latency_seconds = 0, both_bytes_per_second = 0;
+  double bytes_per_second = 0, latency_seconds = 0, both_bytes_per_second = 0,
+         core_seconds_per_byte = 0;
 };
 
 /// What a simulation of a real run has where the experiment has nothing.
@@ -85,5 +87,10 @@ NetclusterLinks measure_netcluster(const Experiment& experiment,
 /// Errors    ConfigError if servers cannot share the cores evenly
 nlohmann::ordered_json netcluster_file(nlohmann::ordered_json machine, int servers,
                                        const NetclusterLinks& links);
+
+/// The profile of this machine's device with what its cores work for messages over these links: shaping costs
+/// them several times what messages inside the machine do.
+nlohmann::ordered_json netcluster_profile(nlohmann::ordered_json profile,
+                                          const NetclusterLinks& links);
 
 }  // namespace orrery

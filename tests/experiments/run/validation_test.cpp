@@ -239,6 +239,16 @@ TEST(Netcluster, HasServersThatShareACoreIfThereAreMoreOfThem) {
   EXPECT_THROW(netcluster_file(machine(2), 3, {1e8, 1e-5, 1.5e8}), ConfigError);
 }
 
+TEST(Netcluster, HasAProfileWithWhatItsLinksCostTheCores) {
+  Json profile{{"name", "m"}, {"libraries", {{"mpi", {{"message_seconds", 1e-6}}}}}};
+  const Json made = netcluster_profile(profile, {1e8, 1e-5, 1.5e8, 2e-9});
+
+  EXPECT_EQ(made["libraries"]["mpi"]["core_seconds_per_byte"]["value"], 2e-9);
+  profile["libraries"]["mpi"]["core_seconds_per_byte"] =
+      made["libraries"]["mpi"]["core_seconds_per_byte"];
+  EXPECT_EQ(made, profile) << "and nothing else changes";
+}
+
 TEST(Netcluster, TakesATotalBeyondWhatALinkCanHaveForNoise) {
   const auto total = [](double measured) {
     return both_directions(
