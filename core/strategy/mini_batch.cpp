@@ -48,9 +48,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/batches/mini_batch_keys.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
-#include "core/strategy/mini_batch_keys.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "core/strategy/product/cooperative_batch.hpp"
 #include "core/strategy/product/learned_batch.hpp"

@@ -34,8 +34,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/batches/part_batches.hpp"
 #include "core/strategy/config/strategy_info.hpp"
-#include "core/strategy/part_batches.hpp"
 #include "core/strategy/product/subgraph_products.hpp"
 #include "core/strategy/strategy.hpp"
 #include "core/strategy/structure/once_per_rank.hpp"

@@ -13,7 +13,7 @@
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/summary.hpp"
 #include "core/strategy/make_strategy.hpp"
-#include "core/strategy/part_batches.hpp"
+#include "core/strategy/batches/part_batches.hpp"
 #include "core/strategy/train/record.hpp"
 #include "tests/strategy/expect_near.hpp"
 #include "tests/support/problems.hpp"

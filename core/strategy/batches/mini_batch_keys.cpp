@@ -1,4 +1,4 @@
-#include "core/strategy/mini_batch_keys.hpp"
+#include "core/strategy/batches/mini_batch_keys.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "core/strategy/part_batches.hpp"
+#include "core/strategy/batches/part_batches.hpp"
 
 #include <algorithm>
 #include <utility>
