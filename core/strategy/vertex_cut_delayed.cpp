@@ -269,9 +269,6 @@ class DelayedProducts final : public RowsProducts {
   bool trains_ = false;
 };
 
-HaloStructure::RowCounts shared(std::vector<std::int64_t> counts) {
-  return std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
-}
 IndexList listed(std::vector<Vertex> rows) {
   return IndexList(std::make_shared<const std::vector<Vertex>>(std::move(rows)));
 }
@@ -314,7 +311,7 @@ DelayedPart make_delayed_part(VertexCutPart part, const std::vector<Vertex>& own
     auto [send_rows, to_holder] = of_share(
         *part.mirrored, share, delay, [&](std::size_t i) { return sends[i]; },
         [&](std::size_t i) { return own[at(sends[i])]; });
-    made.shares.push_back({shared(std::move(of_owner)), shared(std::move(to_holder)),
+    made.shares.push_back({row_counts(std::move(of_owner)), row_counts(std::move(to_holder)),
                            listed(std::move(mirror_rows)), listed(std::move(send_rows))});
   }
   made.alone = part.alone;

@@ -38,10 +38,6 @@ std::vector<std::int32_t> parts_of_entries(const Csr& a, const Partition& partit
   return part_of;
 }
 
-HaloStructure::RowCounts shared(std::vector<std::int64_t> counts) {
-  return std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
-}
-
 }  // namespace
 
 CutBlocks transpose(const CutBlocks& blocks) {
@@ -131,8 +127,8 @@ VertexCutPart VertexCutParts::part(int part) const {
   };
   std::tie(made.blocks.own, made.blocks.own_from_mirrors) = entries_of(own);
   std::tie(made.blocks.mirrors_from_own, made.blocks.mirrors) = entries_of(mirrors);
-  made.mirrors = shared(std::move(of_owner));
-  made.mirrored = shared(std::move(to_holder));
+  made.mirrors = row_counts(std::move(of_owner));
+  made.mirrored = row_counts(std::move(to_holder));
   made.send_rows = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(send_rows)));
   made.mirror_vertices = IndexList(std::make_shared<const std::vector<Vertex>>(std::move(mirrors)));
   made.alone = std::move(alone);

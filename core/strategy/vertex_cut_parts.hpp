@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/partition/partition.hpp"
@@ -14,6 +15,10 @@
 #include "core/strategy/structure/halo_structure.hpp"
 
 namespace orrery {
+
+inline HaloStructure::RowCounts row_counts(std::vector<std::int64_t> counts) {
+  return std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
+}
 
 /// A part's entries of A, by whether the part owns their row and their column. Rows and columns
 /// that it does not own are its mirrors.
