@@ -16,6 +16,7 @@
 
 namespace orrery {
 
+/// Rows by rank, in the form that structures share.
 inline HaloStructure::RowCounts row_counts(std::vector<std::int64_t> counts) {
   return std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
 }

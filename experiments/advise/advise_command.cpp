@@ -243,8 +243,7 @@ std::string measuring_words(const Advice& advice) {
                         done.plans - done.in_all_turns, 100 * kFar, kFirstTurns);
   return fmt::format(
       "Measured on this machine: {} plan{}, {} runs of {} epochs each, compared turn by turn{}. "
-      "The "
-      "order of these is the measured one, that of the plans below is simulated. {}",
+      "The order of these is the measured one, that of the plans below is simulated. {}",
       done.plans, done.plans == 1 ? "" : "s", done.turns, done.epochs, fewer,
       done.other_work.empty() ? "" : fmt::format("Note: {}. ", done.other_work));
 }

@@ -61,10 +61,7 @@ class Turns {
   Turns(const std::vector<RatedPlan*>& plans, int epochs, const RunPlan& run,
         const std::function<void(int run, int of)>& tell)
       : epochs_(epochs), run_(run), tell_(tell) {
-    for (RatedPlan* plan : plans) {
-      entries_.push_back({plan, {}, true});
-      order_.insert(order_.begin(), order_.size());
-    }
+    for (RatedPlan* plan : plans) entries_.push_back({plan, {}, true});
   }
   int done() const { return done_; }
   /// Plans that are still run.
@@ -72,11 +69,11 @@ class Turns {
     return std::count_if(entries_.begin(), entries_.end(), [](const Entry& e) { return e.runs; });
   }
   void next() {
+    const bool forward = done_ % 2 == 0;
     const int left = (kTurns - done_++) * static_cast<int>(running());
     int runs = 0;
-    std::reverse(order_.begin(), order_.end());
-    for (const std::size_t index : order_) {
-      Entry& e = entries_[index];
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      Entry& e = entries_[forward ? i : entries_.size() - 1 - i];
       if (!e.runs) continue;
       tell_(runs_ + runs, runs_ + left);
       ++runs;
@@ -138,7 +135,6 @@ class Turns {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::size_t> order_;  // of the turn before
   int epochs_;
   const RunPlan& run_;
   const std::function<void(int run, int of)>& tell_;

@@ -42,8 +42,8 @@ class RealRuns {
   explicit RealRuns(Runner& runner) : runner_(runner) {}
 
   /// The machine as orrery calibrate has measured it or, for an experiment with a netcluster,
-  /// servers with its links, which are measured (once for each rate and number of servers) and
-  /// written into `folder`.
+  /// servers with its links, which are measured (once for each rate and number of servers), and a
+  /// profile with what they cost the cores; both are written into `folder`.
   ///
   /// Errors    ConfigError: not calibrated, servers without a netcluster; those of
   ///           measure_netcluster()

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -152,8 +153,10 @@ class NetclusterTest : public testing::Test {
 TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
   if (!fs::exists(kBench)) GTEST_SKIP() << "link_bench was not built: no libopenmpi-dev";
   const double rate = 25e6;
-  double most_of_both = 0;  // of up to three measurements: the machine may be busy
-  for (int i = 0; i < 3 && most_of_both <= 1.1; ++i) {
+  // Of up to three measurements: the machine may be busy.
+  double most_of_both = 0, most_worked = 0;
+  constexpr double kCopying = 5e-11;  // seconds a byte: the least that a core can work for it
+  for (int i = 0; i < 3 && (most_of_both <= 1.1 || most_worked <= kCopying); ++i) {
     Netcluster cluster(
         {"--servers", "2", "--ranks-per-server", "2", "--rate", "200mbit", "--json"});
 
@@ -170,9 +173,9 @@ TEST_F(NetclusterTest, LinksAreAsSlowAsTheRateAndServersAreFastInside) {
     most_of_both = both / external;
     EXPECT_GT(measured["internal"]["bytes_per_second"], 10 * external);
     const auto& core = measured["external"]["core_seconds_per_byte"];  // null: there is one core
-    const double worked = core.is_null() ? 0 : core.get<double>();
-    EXPECT_LT(worked, 1 / external) << "a core works longer than its message takes";
+    most_worked = core.is_null() ? 1 : std::max(most_worked, core.get<double>());
   }
+  EXPECT_GT(most_worked, kCopying) << "seconds that a core works for a byte";
   EXPECT_GT(most_of_both, 1.1) << "slower than the rate, or messages that meet take turns";
 }
 

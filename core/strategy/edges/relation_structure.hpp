@@ -55,15 +55,15 @@ RelationStructure make_relations(const StackedRelations& stacked, const SparseMa
 void transpose_relations(RelationStructure& structure,
                          const std::shared_ptr<const LaterNumbers>& numbers = nullptr);
 
-/// The same for a model that weighs the edges of relations. `vertices`: global, of all sources; `keys`:
-/// see ends_for().
+/// Replaces the matrices by their edges, for a model that weighs the edges of relations. `vertices`: global,
+/// of all sources; `keys`: see ends_for().
 ///
 /// Requires  real edges
 void weigh_relations(RelationStructure& structure, const std::optional<EndVertices>& keys,
                      std::span<const Vertex> vertices);
 
-/// `part`: the halo of the union of all relations, of the graph as it is. Every vertex then represents
-/// `magnify` ones; for more than 1 the result is counted only.
+/// The relations of a rank, with transposes. `part`: the halo of the union of all relations, of the graph as
+/// it is. Every vertex then represents `magnify` ones; for more than 1 the result is counted only.
 RelationStructure make_relations(const PartitionedGraph& source, const HaloStructure& part,
                                  int rank, std::int64_t magnify);
 
