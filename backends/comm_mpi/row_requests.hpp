@@ -37,7 +37,7 @@ struct RowCall {
 /// Asks all owners at once, in pieces, and returns when all have answered. `meanwhile` is called
 /// when the first pieces are on their way.
 ///
-/// Cost      a message per piece of 512 KiB of rows, and its answer
+/// Cost      a message per piece of 256 KiB of rows, and its answer
 void ask_owners(Batch& batch, const RowCall& call, const std::function<void()>& meanwhile);
 
 }  // namespace orrery::mpi
