@@ -208,6 +208,17 @@ TEST_F(NetclusterTest, TheJobHasTheFolderAndTheEnvironmentOfItsCaller) {
   EXPECT_EQ(cluster.traces(), None{});
 }
 
+TEST_F(NetclusterTest, ServersHaveTheSameTcpOnEveryMachine) {
+  Netcluster cluster({"--ranks-per-server", "1", "--", "sh", "-c",
+                      "cd /proc/sys/net/ipv4 && echo $(cat tcp_congestion_control "
+                      "tcp_slow_start_after_idle) $OMPI_MCA_btl_tcp_sndbuf"});
+
+  EXPECT_EQ(cluster.wait(), 0) << cluster.error();
+
+  EXPECT_EQ(cluster.out(), "reno 0 131072\nreno 0 131072\n");
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
 TEST_F(NetclusterTest, TwoAtOnceDoNotMeet) {
   const std::vector<std::string> arguments{"--servers", "3",  "--ranks-per-server", "1", "--",
                                            "sh",        "-c", "sleep 0.5; hostname"};
