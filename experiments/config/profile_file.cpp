@@ -242,6 +242,9 @@ sim::PriceErrors make_price_errors(const Json& file) {
   if (told.contains("libraries"))
     for (const auto& [library, error] : told["libraries"].items())
       errors.communication[library] = error["value"];
+  if (file["origin"] == "measured" && file.contains("libraries"))
+    for (const auto& [name, library] : file["libraries"].items())
+      if (library.contains("core_seconds_per_byte")) errors.moved_by_cores.insert(name);
   return errors;
 }
 

@@ -44,7 +44,7 @@ std::optional<EpochErrors> epoch_errors(const sim::PriceErrors& prices, const st
   const double seconds = epoch.total();
   if (!prices.known() || !(seconds > 0)) return std::nullopt;
   const double usual = mean(prices.by_kind);
-  double communication = 0;
+  double communication = prices.moved_by_cores.contains(library) ? -epoch.external : 0;
   for (const EpochPart& part : kEpochParts)
     if (part.in_sum && part.communication) communication += epoch.*part.seconds;
   EpochErrors errors;

@@ -41,6 +41,19 @@ TEST(Intervals, AreSharesOfTheEpochTimesErrorsOfPrices) {
   EXPECT_NEAR(half_width(errors), 1.645 * std::sqrt(squares), 1e-4);
 }
 
+TEST(Intervals, MessagesBetweenServersThatTheCoresMoveAreOffAsOperationsAre) {
+  const sim::PriceErrors prices{0.1, {{"spmm", 0.2}}, {{"mpi", 0.3}, {"nccl", 0.3}}, {"mpi"}};
+  const double deviation = std::sqrt(std::acos(-1) / 2);
+
+  const EpochErrors by_cores = epoch_errors(prices, "mpi", epoch()).value(),
+                    beside = epoch_errors(prices, "nccl", epoch()).value();
+
+  EXPECT_NEAR(by_cores.at("operations"), deviation * 0.1 * 0.9, 1e-4);
+  EXPECT_NEAR(by_cores.at("communication"), deviation * 0.3 * 0.1, 1e-4) << "inside of servers";
+  EXPECT_NEAR(beside.at("operations"), deviation * 0.1 * 0.7, 1e-4);
+  EXPECT_NEAR(beside.at("communication"), deviation * 0.3 * 0.3, 1e-4);
+}
+
 TEST(Intervals, ErrorsThatTwoEpochsShareAreNoneOfTheirRatio) {
   const EpochErrors a{{"operations", 0.1}, {"spmm", 0.03}}, b{{"operations", 0.1}, {"gemm", 0.04}};
 
