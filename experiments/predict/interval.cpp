@@ -44,9 +44,10 @@ std::optional<EpochErrors> epoch_errors(const sim::PriceErrors& prices, const st
   const double seconds = epoch.total();
   if (!prices.known() || !(seconds > 0)) return std::nullopt;
   const double usual = mean(prices.by_kind);
-  double communication = prices.moved_by_cores.contains(library) ? -epoch.external : 0;
+  double communication = 0;
   for (const EpochPart& part : kEpochParts)
     if (part.in_sum && part.communication) communication += epoch.*part.seconds;
+  if (prices.moved_by_cores.contains(library)) communication -= epoch.external;
   EpochErrors errors;
   for (const auto& [kind, busy] : epoch.compute_by_kind)
     errors[kind] = kOfMeanError * value_or(prices.by_kind, kind, usual) * busy / seconds;

@@ -28,8 +28,8 @@ sim::PriceErrors price_errors(const Experiment& experiment);
 
 /// The errors of an epoch with these parts: each part's share of it times the error of its price. A
 /// kind whose error is not known has the mean of those that are; waiting is for operations of other
-/// ranks. Messages between servers have that of all operations for PriceErrors::
-/// moved_by_cores. Nothing where the errors are not known.
+/// ranks. Messages between servers are off as all operations are, for a library of
+/// PriceErrors::moved_by_cores. Nothing where the errors are not known.
 ///
 /// Departs   first order: communication that computation hides, and would not if it took longer,
 ///           has no part in it; rates of links are those of the cluster file
