@@ -277,6 +277,7 @@ class MiniBatch final : public Strategy {
         largest_(std::move(largest)),
         largest_shares_(std::move(shares)),
         most_edge_rows_(most_edge_rows()),
+        graph_bytes_(bytes_of_graph()),
         whole_(std::move(whole)) {}
 
   Schedule schedule(int) const override {
@@ -311,7 +312,7 @@ class MiniBatch final : public Strategy {
                   : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
     auto edge_rows = edge_rows_for(rank, share ? share->edges : edges, made->alike);
     // Of features of edges the row is looked up, then whether the batch has it, and its owner.
-    HostWork work = drawing_work(drawn, by_relation(problem_.model),
+    HostWork work = drawing_work(drawn, graph_bytes_, by_relation(problem_.model),
                                  (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
                                  made->relabelled_later());
     if (made->pairs)
@@ -522,6 +523,11 @@ class MiniBatch final : public Strategy {
     most(sizes.shared_host_bytes, static_cast<std::int64_t>(SampledBatches::kSharedDraws) * shared);
   }
 
+  std::int64_t bytes_of_graph() const {
+    const DataFacts facts = problem_.facts();
+    return structure_bytes(facts.vertices, facts.edges);
+  }
+
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
   std::shared_ptr<const EdgeRows> edge_rows_;  ///< null if edges have no features
@@ -529,6 +535,7 @@ class MiniBatch final : public Strategy {
   std::shared_ptr<const SampledBatch> largest_;
   std::vector<std::shared_ptr<const CooperativeShare>> largest_shares_;
   std::int64_t most_edge_rows_;            ///< a bound for any batch
+  std::int64_t graph_bytes_;               ///< of the structure in which edges are drawn
   std::shared_ptr<const Strategy> whole_;  ///< evaluates; null if nothing is evaluated
 };
 

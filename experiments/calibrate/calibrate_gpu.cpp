@@ -134,8 +134,9 @@ class GpuMeasurement {
       return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and the space for sums
     };
     MeasuredLibrary measured = measure_threads(bench);
-    measured.library.copy_bytes_per_second *= kRanks;
-    measured.library.reduce_bytes_per_second *= kRanks;
+    for (sim::RateBySize* rate :
+         {&measured.library.copy_bytes_per_second, &measured.library.reduce_bytes_per_second})
+      for (sim::RateBySize::Point& point : rate->points) point.bytes_per_second *= kRanks;
     return measured;
   }
 

@@ -46,9 +46,11 @@ Report telling(Activity& activity) {
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 sim::Library rounded(sim::Library l) {
-  for (double* value : {&l.collective_seconds, &l.message_seconds, &l.copy_bytes_per_second,
-                        &l.core_seconds_per_byte, &l.reduce_bytes_per_second})
+  for (double* value : {&l.collective_seconds, &l.message_seconds, &l.core_seconds_per_byte})
     *value = rounded(*value);
+  for (sim::RateBySize* rate : {&l.copy_bytes_per_second, &l.reduce_bytes_per_second})
+    for (sim::RateBySize::Point& point : rate->points)
+      point.bytes_per_second = rounded(point.bytes_per_second);
   return l;
 }
 

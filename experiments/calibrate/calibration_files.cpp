@@ -51,17 +51,17 @@ std::string source_of_library(const Calibration& c, const std::string& path) {
   const std::string who = mpi     ? "two processes"
                           : c.gpu ? "two ranks that are threads and share the GPU"
                                   : "ranks that are threads";
-  const std::string bytes = c.gpu ? "64 MiB" : "4 MiB";
+  const std::string bytes = c.gpu ? "256 KiB to 64 MiB" : "16 KiB to 4 MiB";
   if (path.ends_with("collective_seconds")) return measured("a collective of 4 bytes, of " + who);
   if (path.ends_with("message_seconds"))
     return mpi ? measured("an all-reduce of 4 bytes less an exchange of 4 bytes: one more message")
                : "0: barriers are counted in collective_seconds";
   if (path.ends_with("copy_bytes_per_second"))
-    return measured(fmt::format("an exchange of {} of {}, both receiving{}", bytes, who,
+    return measured(fmt::format("exchanges of {} of {}, both receiving{}", bytes, who,
                                 c.gpu ? ", what both receive together" : ""));
   if (path.ends_with("core_seconds_per_byte"))
     return measured("a broadcast of 4 MiB over TCP inside this machine, each end on a core");
-  return measured(fmt::format("an all-reduce of {} of {} less its copies{}", bytes, who,
+  return measured(fmt::format("all-reduces of {} of {} less their copies{}", bytes, who,
                               c.gpu ? ", what both add together" : ""));
 }
 
@@ -92,9 +92,8 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured("the same of one kind, over what all operations are off by");
   if (path.starts_with("errors.libraries."))
     return measured(
-        fmt::format("an exchange and an all-reduce of a sixteenth of the {} from which "
-                    "its prices come, by these prices",
-                    c.gpu ? "64 MiB" : "4 MiB"));
+        fmt::format("exchanges and all-reduces of {}, by prices that come from other sizes",
+                    c.gpu ? "1 and 8 MiB" : "64 and 512 KiB"));
   if (path.starts_with("in_place."))
     return measured(fmt::format(
         "{} such operations inside of trainings of generated graphs, {}, over what the table says "
@@ -116,19 +115,20 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured(
         "one thread draws batches of one seed and of 1000 between vertices and groups their edges "
         "by relation; a device would relabel and transpose them; fanouts 15, 25 of each relation, "
-        "in a generated graph with types");
+        "in a large generated graph with types and in a small one");
   if (path.starts_with("host.kinds.sample_relations"))
     return measured(
         "one thread draws batches of one seed and of 1000 and groups their edges by relation, "
-        "fanouts 15, 25 of each relation, in a generated graph with types");
+        "fanouts 15, 25 of each relation, in a large generated graph with types and in a small "
+        "one");
   if (path.starts_with("host.kinds.sample_vertices"))
     return measured(
         "one thread draws batches of one seed and of 1000 between vertices, which a device would "
-        "relabel and transpose, fanouts 15, 10, 5, in a generated graph");
+        "relabel and transpose, fanouts 15, 10, 5, in a large generated graph and in a small one");
   if (path.starts_with("host.kinds.sample"))
     return measured(
         "one thread draws and cuts batches of one seed and of 1000, fanouts 15, 10, 5, in a "
-        "generated graph");
+        "large generated graph and in a small one");
   if (path == "launch_seconds") return measured("median gap between two operations of a lane");
   if (path == "issue_seconds")
     return measured(c.gpu ? "median time from one small operation to the next on a lane that has "
@@ -167,7 +167,7 @@ Json link_types_of(const Calibration& c) {
                                          "memory")}}}};
   return {{"memory",
            {{"bytes_per_second",
-             number(c.profile.libraries.at("threads").copy_bytes_per_second,
+             number(c.profile.libraries.at("threads").copy_bytes_per_second.of_largest(),
                     "measured: ranks that are threads copy 4 MiB; nothing uses this link")},
             {"latency_seconds", number(0, "none: nothing uses this link")}}}};
 }

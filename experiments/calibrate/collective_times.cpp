@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <limits>
 #include <memory>
 
 #include "core/base/index.hpp"
@@ -29,16 +28,16 @@ class CollectiveOperands {
     add(1);
   }
 
-  /// The smallest of the medians of rounds of calls.
-  double time(int repetitions, const std::function<Op(int call)>& op) {
-    double least = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kBuffers; ++i) run(op(i));
-    for (int round = 0; round < kRounds; ++round) {
-      std::vector<double> seconds;
-      for (int i = 0; i < repetitions; ++i) seconds.push_back(run(op(i)));
-      least = std::min(least, median(std::move(seconds)));
+  /// The median of calls.
+  double time(int repetitions, const std::function<Op(int call)>& op) const {
+    std::vector<double> seconds;
+    for (int i = 0; i < kBuffers + repetitions; ++i) {
+      compute(i);
+      run(AllReduce{small(), all_});  // ranks begin together
+      const double took = run(op(i));
+      if (i >= kBuffers) seconds.push_back(took);  // before, memory is new
     }
-    return least;
+    return median(std::move(seconds));
   }
 
   const Tensor& from(int call) const { return tensors_[at(call % kBuffers)]; }
@@ -54,7 +53,13 @@ class CollectiveOperands {
     device_.storage().set(Space::device, memory_.bytes_at(t), 0, t.bytes());
     tensors_.push_back(t);
   }
-  double run(const Op& op) {
+  /// Writes what a call sends, as kernels do before a collective. What a peer has read before lies in
+  /// its caches, too, and would arrive several times as fast.
+  void compute(int call) const {
+    for (const Tensor& t : {from(call), to(call)})
+      device_.storage().set(Space::device, memory_.bytes_at(t), 0, t.bytes());
+  }
+  double run(const Op& op) const {
     const auto begin = std::chrono::steady_clock::now();
     communicator_.run(Lane::comm, op, memory_, {}, lane_->mover());
     lane_->mover().settle();
@@ -69,56 +74,77 @@ class CollectiveOperands {
   std::vector<Tensor> tensors_;
 };
 
+CollectiveTimes combined(CollectiveTimes a, const CollectiveTimes& b,
+                         const double& (*of)(const double&, const double&)) {
+  const auto take = [&](double& mine, double theirs) { mine = of(mine, theirs); };
+  take(a.small_exchange_seconds, b.small_exchange_seconds);
+  take(a.small_all_reduce_seconds, b.small_all_reduce_seconds);
+  take(a.broadcast_seconds, b.broadcast_seconds);
+  for (const auto list : {&CollectiveTimes::sizes, &CollectiveTimes::left_out})
+    for (std::size_t i = 0; i < (a.*list).size(); ++i) {
+      take((a.*list)[i].exchange_seconds, (b.*list)[i].exchange_seconds);
+      take((a.*list)[i].all_reduce_seconds, (b.*list)[i].all_reduce_seconds);
+    }
+  return a;
+}
+
+CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int rank, int ranks,
+                          std::int64_t bytes, int repetitions) {
+  const std::int64_t largest = bytes / 4;
+  // Each size has tensors of its own, as in a training: large ones lie on other pages than short ones.
+  const auto operands = [&](std::int64_t floats) {
+    return CollectiveOperands(communicator, device, ranks, floats);
+  };
+  const auto exchange = [&](std::int64_t floats, int calls) {
+    std::vector<std::int64_t> counts(at(ranks), floats);
+    counts[at(rank)] = 0;
+    const auto rows = std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
+    const auto of = operands(floats * std::max(1, ranks - 1));
+    return of.time(calls, [&](int call) {
+      return AllToAllV{of.from(call), of.to(call), rows, rows, of.all()};
+    });
+  };
+  const auto all_reduce = [&](std::int64_t floats, int calls) {
+    const auto of = operands(floats);
+    return of.time(calls, [&](int call) { return AllReduce{of.to(call), of.all()}; });
+  };
+  const auto sized = [&](std::int64_t divisor) {
+    const std::int64_t floats = std::max<std::int64_t>(1, largest / divisor);
+    const int calls = (divisor > 1 ? 4 : 1) * repetitions;
+    return CollectiveTimes::Sized{static_cast<double>(4 * floats), exchange(floats, calls),
+                                  all_reduce(floats, calls)};
+  };
+
+  CollectiveTimes times;
+  times.small_exchange_seconds = exchange(1, 20 * repetitions);
+  times.small_all_reduce_seconds = all_reduce(1, 20 * repetitions);
+  const auto of = operands(largest);
+  times.broadcast_seconds = of.time(repetitions, [&](int call) {
+    return Broadcast{of.to(call), 0, of.all()};
+  });
+  for (const int divisor : {256, 32, 4, 1}) times.sizes.push_back(sized(divisor));
+  for (const int divisor : {64, 8}) times.left_out.push_back(sized(divisor));
+  return times;
+}
+
 }  // namespace
+
+CollectiveTimes slower(const CollectiveTimes& a, const CollectiveTimes& b) {
+  return combined(a, b, std::max<double>);
+}
+CollectiveTimes faster(const CollectiveTimes& a, const CollectiveTimes& b) {
+  return combined(a, b, std::min<double>);
+}
 
 CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
                                  int ranks, std::int64_t bytes, int repetitions) {
-  const std::int64_t part = bytes / 4, floats = part * std::max(1, ranks - 1);
   ask_for_short_turns();  // as the lanes of a rank
-  CollectiveOperands bench(communicator, device, ranks, floats);
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), part);
-  counts[at(rank)] = 0;
-  const auto rows = std::make_shared<const std::vector<std::int64_t>>(std::move(counts));
-  const auto first = [&](const Tensor& t) { return t.rows_at(0, part * (ranks - 1)); };
-  const auto one = [&](const Tensor& t) { return t.rows_at(0, part); };
-  std::vector<std::int64_t> ones(static_cast<std::size_t>(ranks), 1);
-  ones[at(rank)] = 0;
-  const auto one_each = std::make_shared<const std::vector<std::int64_t>>(std::move(ones));
-  const auto few = [&](const Tensor& t) { return t.rows_at(0, ranks - 1); };
-  const int small = 20 * repetitions;
-
-  CollectiveTimes times;
-  times.small_exchange_seconds = bench.time(small, [&](int call) {
-    return AllToAllV{few(bench.from(call)), few(bench.to(call)), one_each, one_each, bench.all()};
-  });
-  times.small_all_reduce_seconds = bench.time(small, [&](int) {
-    return AllReduce{bench.small(), bench.all()};
-  });
-  times.exchange_bytes = static_cast<double>(bytes) * (ranks - 1);
-  times.exchange_seconds = bench.time(repetitions, [&](int call) {
-    return AllToAllV{first(bench.from(call)), first(bench.to(call)), rows, rows, bench.all()};
-  });
-  times.broadcast_seconds = bench.time(repetitions, [&](int call) {
-    return Broadcast{one(bench.to(call)), 0, bench.all()};
-  });
-  times.all_reduce_bytes = static_cast<double>(bytes);
-  times.all_reduce_seconds = bench.time(repetitions, [&](int call) {
-    return AllReduce{one(bench.to(call)), bench.all()};
-  });
-  const std::int64_t some = std::max<std::int64_t>(1, part / 16);
-  std::vector<std::int64_t> parts(static_cast<std::size_t>(ranks), some);
-  parts[at(rank)] = 0;
-  const auto part_each = std::make_shared<const std::vector<std::int64_t>>(std::move(parts));
-  const auto of_all = [&](const Tensor& t) { return t.rows_at(0, some * (ranks - 1)); };
-  times.part_bytes = static_cast<double>(4 * some);
-  times.part_exchange_seconds = bench.time(4 * repetitions, [&](int call) {
-    return AllToAllV{of_all(bench.from(call)), of_all(bench.to(call)), part_each, part_each,
-                     bench.all()};
-  });
-  times.part_all_reduce_seconds = bench.time(4 * repetitions, [&](int call) {
-    return AllReduce{bench.to(call).rows_at(0, some), bench.all()};
-  });
-  return times;
+  const auto round = [&] {
+    return time_once(communicator, device, rank, ranks, bytes, repetitions);
+  };
+  CollectiveTimes least = round();
+  for (int i = 1; i < kRounds; ++i) least = faster(least, round());
+  return least;
 }
 
 }  // namespace orrery::calibrate

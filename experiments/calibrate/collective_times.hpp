@@ -1,6 +1,8 @@
 // The cost of collectives beside the data that they move, over any communicator.
 #pragma once
 
+#include <vector>
+
 #include "core/runtime/execute/communicator.hpp"
 #include "core/runtime/execute/rank_device.hpp"
 
@@ -10,18 +12,24 @@ namespace orrery::calibrate {
 struct CollectiveTimes {
   double small_exchange_seconds = 0;    ///< an all-to-all of 4 bytes: one round of messages
   double small_all_reduce_seconds = 0;  ///< of 4 bytes: two rounds of messages
-  /// An all-to-all in which every rank receives this many bytes from each other rank, all at once.
-  double exchange_seconds = 0, exchange_bytes = 0;
-  /// A broadcast from rank 0 of the same bytes.
-  double broadcast_seconds = 0;
-  double all_reduce_seconds = 0, all_reduce_bytes = 0;  ///< of the operand
-  /// The same of a sixteenth of the bytes: these make no prices; prices are tested against them.
-  double part_exchange_seconds = 0, part_all_reduce_seconds = 0, part_bytes = 0;
+  double broadcast_seconds = 0;         ///< from rank 0, of the bytes of the largest
+  struct Sized {
+    double bytes = 0;
+    double exchange_seconds =
+        0;  ///< an all-to-all: bytes from each rank to each other, all at once
+    double all_reduce_seconds = 0;  ///< of an operand of so many bytes
+  };
+  std::vector<Sized> sizes = {};     ///< from which prices come, the largest last
+  std::vector<Sized> left_out = {};  ///< between these sizes: prices are tested against them
 };
 
-/// All ranks call it alike, each with the device that holds its operands; `bytes` of the large
-/// ones, which cycle over several buffers. Medians of repetitions; every rank has its own view of
-/// them.
+/// The larger, or the smaller, of each two times of the same collectives.
+CollectiveTimes slower(const CollectiveTimes& a, const CollectiveTimes& b);
+CollectiveTimes faster(const CollectiveTimes& a, const CollectiveTimes& b);
+
+/// All ranks call it alike, each with the device that holds its operands; `bytes` of the largest.
+/// They cycle over several buffers. The smallest of the medians of rounds; every rank has its own
+/// view of them.
 CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
                                  int ranks, std::int64_t bytes, int repetitions);
 

@@ -14,6 +14,8 @@
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "core/runtime/execute/exposed_rows.hpp"
+#include "core/runtime/execute/storage.hpp"
 #include "core/sample/links/link_batches.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "experiments/calibrate/time_ops.hpp"
@@ -57,29 +59,43 @@ sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
           .bytes_per_second = static_cast<double>(bench.checkpoint_bytes) / more};
 }
 
-/// Seconds to copy a row of this many bytes from a random place by one thread.
-double row_seconds(const HostTasksBench& bench, const std::vector<char>& table, std::size_t bytes) {
-  const std::size_t rows = table.size() / bytes, copied = std::max<std::size_t>(1, rows / 8);
-  std::vector<std::size_t> places(copied);
-  for (std::size_t i = 0; i < copied; ++i) {
-    const auto bits = random_bits(0, Purpose::features, static_cast<std::uint32_t>(i));
-    places[i] = uniform_below(bits[0], bits[1], rows) * bytes;
+/// Memory as tables of features have it.
+class Table {
+ public:
+  explicit Table(std::int64_t bytes)
+      : bytes_(bytes), data_(static_cast<char*>(host_storage().take(Space::host, bytes))) {
+    host_storage().set(Space::host, data_, 1, bytes);
   }
-  std::vector<char> out(copied * bytes);
-  const double seconds = median_seconds(bench.repetitions, [&] {
-    char* to = out.data();
-    for (const std::size_t place : places) {
-      std::memcpy(to, table.data() + place, bytes);
-      to += bytes;
-    }
-  });
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+  ~Table() { host_storage().give(Space::host, data_); }
+
+  std::int64_t bytes() const { return bytes_; }
+  char* data() const { return data_; }
+
+ private:
+  std::int64_t bytes_;
+  char* data_;
+};
+
+/// Seconds to copy a row of this many bytes from a random place by one thread, as a store does.
+double row_seconds(const HostTasksBench& bench, const Table& table, std::int64_t bytes) {
+  const std::int64_t rows = table.bytes() / bytes, copied = std::max<std::int64_t>(1, rows / 8);
+  std::vector<std::int32_t> index(static_cast<std::size_t>(copied));
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const auto bits = random_bits(0, Purpose::features, static_cast<std::uint32_t>(i));
+    index[i] = static_cast<std::int32_t>(
+        uniform_below(bits[0], bits[1], static_cast<std::uint64_t>(rows)));
+  }
+  const Table out(copied * bytes);
+  const double seconds = median_seconds(
+      bench.repetitions, [&] { copy_rows(table.data(), bytes, index, out.data(), nullptr); });
   return seconds / static_cast<double>(copied);
 }
 
-sim::HostPrice serve_price(const HostTasksBench& bench, const std::vector<char>& table) {
-  constexpr double kNarrow = 64, kWide = 1024;
-  const double narrow = row_seconds(bench, table, static_cast<std::size_t>(kNarrow)),
-               wide = row_seconds(bench, table, static_cast<std::size_t>(kWide));
+sim::HostPrice serve_price(const HostTasksBench& bench, const Table& table) {
+  constexpr std::int64_t kNarrow = 64, kWide = 1024;
+  const double narrow = row_seconds(bench, table, kNarrow), wide = row_seconds(bench, table, kWide);
   // Narrow rows may take as long as wide ones if every row misses the caches.
   const double per_byte = std::max(0.0, wide - narrow) / (kWide - kNarrow);
   return {.seconds_per_item = std::max(0.0, narrow - kNarrow * per_byte),
@@ -122,29 +138,63 @@ Experiment in_batches(const HostTasksBench& bench, const Drawn& drawn, int seeds
       .front();
 }
 
-/// Mean seconds and edges of batches of this many seeds. `graphs` keeps the graph for other numbers of them.
-std::pair<double, double> batch_seconds(const HostTasksBench& bench, const Drawn& drawn, int seeds,
-                                        DatasetCache& graphs) {
+/// Seconds, edges and bytes (of drawing_work) of a batch.
+struct BatchCost {
+  double seconds = 0, edges = 0, bytes = 0;
+};
+
+/// The mean of batches of this many seeds. `graphs` keeps the graph for other numbers of them.
+BatchCost batch_cost(const HostTasksBench& bench, const Drawn& drawn, int seeds,
+                     DatasetCache& graphs) {
   const Experiment experiment = in_batches(bench, drawn, seeds);
   const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
-  double edges = 0;
+  BatchCost cost;
   int step = 0;
   const auto draw = [&] {
-    edges += static_cast<double>(prepared.strategy->prepare(0, {step++, 0})->work.items);
+    const auto batch = prepared.strategy->prepare(0, {step++, 0});
+    cost.edges += static_cast<double>(batch->work.items) / bench.repetitions;
+    cost.bytes += static_cast<double>(batch->work.bytes) / bench.repetitions;
   };
   draw();  // its memory is new
-  edges = 0;
-  const double seconds = median_seconds(bench.repetitions, draw);
-  return {seconds, edges / bench.repetitions};
+  cost = {};
+  cost.seconds = median_seconds(bench.repetitions, draw);
+  return cost;
 }
 
-sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
+/// A task whose items take these seconds and bytes each in a small table and in a large one.
+sim::HostPrice by_memory(double near, double near_bytes, double far, double far_bytes) {
+  const double per_byte =
+      far_bytes > near_bytes ? std::max(0.0, far - near) / (far_bytes - near_bytes) : 0;
+  return {.seconds_per_item = std::max(0.0, near - per_byte * near_bytes),
+          .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
+}
+
+/// The bench with a graph that caches hold.
+HostTasksBench smaller(HostTasksBench bench) {
+  bench.sampled_vertices /= 32;
+  return bench;
+}
+
+/// What an empty batch takes, and an edge beside that with its bytes.
+struct BatchPrice {
+  double launch_seconds = 0, edge_seconds = 0, edge_bytes = 0;
+};
+BatchPrice batch_price(const HostTasksBench& bench, const Drawn& drawn) {
   DatasetCache graphs;
-  const auto [few_seconds, few] = batch_seconds(bench, drawn, 1, graphs);
-  const auto [seconds, edges] = batch_seconds(bench, drawn, bench.seeds, graphs);
-  const double per_edge = std::max(0.0, seconds - few_seconds) / std::max(1.0, edges - few);
-  return {.launch_seconds = std::max(0.0, few_seconds - few * per_edge),
-          .seconds_per_item = per_edge};
+  const BatchCost one = batch_cost(bench, drawn, 1, graphs),
+                  all = batch_cost(bench, drawn, bench.seeds, graphs);
+  const double edges = std::max(1.0, all.edges - one.edges),
+               edge = std::max(0.0, all.seconds - one.seconds) / edges;
+  return {std::max(0.0, one.seconds - one.edges * edge), edge, (all.bytes - one.bytes) / edges};
+}
+
+/// From a graph that no cache holds, and from a smaller one.
+sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
+  const BatchPrice far = batch_price(bench, drawn), near = batch_price(smaller(bench), drawn);
+  sim::HostPrice price =
+      by_memory(near.edge_seconds, near.edge_bytes, far.edge_seconds, far.edge_bytes);
+  price.launch_seconds = far.launch_seconds;
+  return price;
 }
 
 /// Seconds and bytes (of pairing_work) of a pair in batches of links.
@@ -166,30 +216,22 @@ std::pair<double, double> pair_seconds(const HostTasksBench& bench) {
           static_cast<double>(pairing_work(pairs, links.graph_bytes()).bytes) / count};
 }
 
-/// From a graph that no cache holds, and one of a 32nd of its vertices.
 sim::HostPrice pairs_price(const HostTasksBench& bench) {
-  HostTasksBench smaller = bench;
-  smaller.sampled_vertices /= 32;
-  const auto [near, near_bytes] = pair_seconds(smaller);
+  const auto [near, near_bytes] = pair_seconds(smaller(bench));
   const auto [far, far_bytes] = pair_seconds(bench);
-  const double per_byte =
-      far_bytes > near_bytes ? std::max(0.0, far - near) / (far_bytes - near_bytes) : 0;
-  return {.seconds_per_item = std::max(0.0, near - per_byte * near_bytes),
-          .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
+  return by_memory(near, near_bytes, far, far_bytes);
 }
 
-double memory_rate(const HostTasksBench& bench, const std::vector<char>& table) {
-  std::vector<char> out(table.size());
+double memory_rate(const HostTasksBench& bench, const Table& table) {
+  const Table out(table.bytes());
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
   const ThreadPool pool(bench.cores);
   const double seconds = median_seconds(bench.repetitions, [&] {
-    parallel_for(static_cast<std::int64_t>(table.size()), kBlock,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   std::memcpy(out.data() + begin, table.data() + begin,
-                               static_cast<std::size_t>(end - begin));
-                 });
+    parallel_for(table.bytes(), kBlock, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(out.data() + begin, table.data() + begin, static_cast<std::size_t>(end - begin));
+    });
   });
-  return 2 * static_cast<double>(table.size()) / seconds;
+  return 2 * static_cast<double>(table.bytes()) / seconds;
 }
 
 }  // namespace
@@ -207,7 +249,7 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
 }
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
-  const std::vector<char> table(static_cast<std::size_t>(bench.table_bytes), 1);
+  const Table table(bench.table_bytes);
   return {.checkpoint = checkpoint_price(bench),
           .serve = serve_price(bench, table),
           .sample = sample_price(bench, kUntyped),

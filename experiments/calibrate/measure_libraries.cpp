@@ -22,15 +22,15 @@ namespace {
 
 CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t bytes) {
   std::mutex mutex;
-  CollectiveTimes slowest;
+  std::optional<CollectiveTimes> slowest;
   ThreadWorld(ranks).run([&](int rank, Communicator& communicator) {
     const auto device = bench.open(ranks);
     const CollectiveTimes mine =
         time_collectives(communicator, *device, rank, ranks, bytes, bench.repetitions);
     const std::lock_guard lock(mutex);
-    slowest = slower(slowest, mine);
+    slowest = slowest ? slower(*slowest, mine) : mine;
   });
-  return slowest;
+  return *slowest;
 }
 
 /// Two ranks of the probe; none if the job fails.
@@ -47,7 +47,7 @@ std::optional<CollectiveTimes> job(const std::string& probe,
   const auto begin = run->output.find('{');
   if (begin == std::string::npos) return std::nullopt;
   const auto json = nlohmann::json::parse(run->output.substr(begin), nullptr, false);
-  return json.is_object() ? std::optional(from_json(json)) : std::nullopt;
+  return json.is_object() ? std::optional(json.get<CollectiveTimes>()) : std::nullopt;
 }
 
 }  // namespace
@@ -58,28 +58,38 @@ sim::Library library_of(const std::string& name, const CollectiveTimes& t) {
   library.message_seconds = std::clamp(t.small_all_reduce_seconds - t.small_exchange_seconds, 0.0,
                                        t.small_exchange_seconds);
   library.collective_seconds = t.small_exchange_seconds - library.message_seconds;
-  const double moving =
-      std::max(t.exchange_seconds - t.small_exchange_seconds, t.exchange_seconds / 10);
-  library.copy_bytes_per_second = t.exchange_bytes / moving;
-  const double half = t.all_reduce_bytes / 2;
-  const double copies = t.small_all_reduce_seconds + 2 * half / library.copy_bytes_per_second;
-  const double adding = t.all_reduce_seconds - copies;
-  // A difference below the noise gives no rate: then sums are formed in passing.
-  library.reduce_bytes_per_second = adding > 0.05 * t.all_reduce_seconds ? half / adding : 0;
+  std::vector<sim::RateBySize::Point> copies, sums;
+  for (const CollectiveTimes::Sized& s : t.sizes) {
+    const double moving =
+        std::max(s.exchange_seconds - t.small_exchange_seconds, s.exchange_seconds / 10);
+    copies.push_back({s.bytes, s.bytes / moving});
+  }
+  library.copy_bytes_per_second = sim::RateBySize(std::move(copies));
+  bool measurable = false;
+  for (const CollectiveTimes::Sized& s : t.sizes) {
+    const double half = s.bytes / 2, noise = 0.05 * s.all_reduce_seconds;
+    const double adding = s.all_reduce_seconds - t.small_all_reduce_seconds -
+                          2 * half / library.copy_bytes_per_second.of(half);
+    measurable = measurable || adding > noise;
+    sums.push_back({half, half / std::max(adding, noise)});
+  }
+  if (measurable) library.reduce_bytes_per_second = sim::RateBySize(std::move(sums));
   return library;
 }
 
 double error_of(const sim::Library& library, const CollectiveTimes& t) {
-  if (t.part_bytes == 0) return 0;
-  const double small = library.collective_seconds + library.message_seconds;
-  const double exchange = small + t.part_bytes / library.copy_bytes_per_second;
-  const double half = t.part_bytes / 2;
-  const double all_reduce =
-      small + library.message_seconds + 2 * half / library.copy_bytes_per_second +
-      (library.reduce_bytes_per_second > 0 ? half / library.reduce_bytes_per_second : 0);
-  return (std::abs(exchange / t.part_exchange_seconds - 1) +
-          std::abs(all_reduce / t.part_all_reduce_seconds - 1)) /
-         2;
+  double sum = 0;
+  for (const CollectiveTimes::Sized& s : t.left_out) {
+    const double small = library.collective_seconds + library.message_seconds, half = s.bytes / 2;
+    const sim::RateBySize &copying = library.copy_bytes_per_second,
+                          &adding = library.reduce_bytes_per_second;
+    const double exchange = small + s.bytes / copying.of(s.bytes);
+    const double all_reduce = small + library.message_seconds + 2 * half / copying.of(half) +
+                              (adding.known() ? half / adding.of(half) : 0);
+    sum += std::abs(exchange / s.exchange_seconds - 1) +
+           std::abs(all_reduce / s.all_reduce_seconds - 1);
+  }
+  return t.left_out.empty() ? 0 : sum / (2 * static_cast<double>(t.left_out.size()));
 }
 
 MeasuredLibrary measure_threads(const ThreadsBench& bench) {
@@ -122,10 +132,10 @@ MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
         "to TCP";
     return m;
   }
-  m.library->core_seconds_per_byte = tcp->broadcast_seconds / tcp->all_reduce_bytes;
+  m.library->core_seconds_per_byte = tcp->broadcast_seconds / tcp->sizes.back().bytes;
   m.tcp_latency_seconds =
       std::max(1e-7, tcp->small_exchange_seconds - shared->small_exchange_seconds);
-  m.tcp_bytes_per_second = tcp->all_reduce_bytes / tcp->broadcast_seconds;
+  m.tcp_bytes_per_second = tcp->sizes.back().bytes / tcp->broadcast_seconds;
   return m;
 }
 

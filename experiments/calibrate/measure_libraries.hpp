@@ -11,14 +11,15 @@
 
 namespace orrery::calibrate {
 
-/// The rates of a library whose receivers copy messages inside a server:
+/// The rates of a library whose receivers copy messages inside a server, for each size:
 ///   copy rate     bytes that a rank receives in an exchange, over its time without the small ones
-///   reduce rate   what an all-reduce of two ranks takes beside two copies of half of its operand
+///   reduce rate   what an all-reduce of two ranks takes beside two copies of half of its operand;
+///                 not less than a twentieth of it, and none if it is less at all sizes
 /// Requires  times of two ranks
 sim::Library library_of(const std::string& name, const CollectiveTimes& times);
 
 /// How far such a library is off at collectives from which none of its prices comes: the mean
-/// relative error of the two of part_bytes. 0 where they were not timed.
+/// relative error of those that were left out. 0 where none were timed.
 /// Requires  times of two ranks
 double error_of(const sim::Library& library, const CollectiveTimes& times);
 

@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
     const auto mine = calibrate::time_collectives(communicator, host, world.rank(), world.size(),
                                                   kBytes, repetitions);
     calibrate::CollectiveTimes slowest = mine;
-    for (const std::string& theirs : world.all_gather(calibrate::to_json(mine).dump()))
-      slowest = slower(slowest, calibrate::from_json(nlohmann::json::parse(theirs)));
-    if (world.rank() == 0) fmt::print("{}\n", calibrate::to_json(slowest).dump());
+    for (const std::string& theirs : world.all_gather(nlohmann::json(mine).dump()))
+      slowest = slower(slowest, nlohmann::json::parse(theirs).get<calibrate::CollectiveTimes>());
+    if (world.rank() == 0) fmt::print("{}\n", nlohmann::json(slowest).dump());
   });
 }

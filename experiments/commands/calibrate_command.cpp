@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -36,12 +37,22 @@ std::string table_of_prices(const Calibration& c) {
   return table.text(room_on(stdout));
 }
 
+/// The slowest rate and the fastest.
+std::string rates(const sim::RateBySize& rate) {
+  if (!rate.known()) return "in passing";
+  const auto [least, most] = std::minmax_element(
+      rate.points.begin(), rate.points.end(),
+      [](const auto& a, const auto& b) { return a.bytes_per_second < b.bytes_per_second; });
+  return least == most ? human_rate(least->bytes_per_second)
+                       : fmt::format("{} to {}", human_rate(least->bytes_per_second),
+                                     human_rate(most->bytes_per_second));
+}
+
 std::string table_of_libraries(const Calibration& c) {
   Table table({"library", "collective", "message", "copies at", "adds at", "core for TCP"});
   for (const auto& [name, l] : c.profile.libraries)
     table.add({name, human_seconds(l.collective_seconds), human_seconds(l.message_seconds),
-               human_rate(l.copy_bytes_per_second),
-               l.reduce_bytes_per_second > 0 ? human_rate(l.reduce_bytes_per_second) : "in passing",
+               rates(l.copy_bytes_per_second), rates(l.reduce_bytes_per_second),
                l.core_seconds_per_byte > 0
                    ? fmt::format("{:.3f} ns/B", 1e9 * l.core_seconds_per_byte)
                    : "-"});
@@ -109,9 +120,9 @@ Json to_json(const Calibration& c, const Written& files) {
   for (const auto& [name, l] : c.profile.libraries)
     out["libraries"][name] = {{"collective_seconds", l.collective_seconds},
                               {"message_seconds", l.message_seconds},
-                              {"copy_bytes_per_second", l.copy_bytes_per_second},
+                              {"copy_bytes_per_second", l.copy_bytes_per_second.of_largest()},
                               {"core_seconds_per_byte", l.core_seconds_per_byte},
-                              {"reduce_bytes_per_second", l.reduce_bytes_per_second}};
+                              {"reduce_bytes_per_second", l.reduce_bytes_per_second.of_largest()}};
   return out;
 }
 

@@ -43,14 +43,38 @@ void require_known(const std::string& path, const std::string& key,
                                       fmt::join(known, ", ")));
 }
 
+/// A rate, or one of each size that "by_size" lists.
+sim::RateBySize rate_of(const std::string& path, const Json& library, const char* key) {
+  if (!library.contains(key)) return {};
+  const double value = number(library, key);
+  if (!library[key].contains("by_size")) return value;
+  const auto fail = [&](const std::string& why) {
+    throw ConfigError(fmt::format("{}.{}.by_size", path, key), why);
+  };
+  std::vector<sim::RateBySize::Point> points;
+  for (const Json& point : library[key]["by_size"]) {
+    const double bytes = point["bytes"], rate = point["value"];
+    if (!points.empty() && bytes <= points.back().bytes)
+      fail(fmt::format("found {} bytes after {}: list messages from short to long", bytes,
+                       points.back().bytes));
+    points.push_back({bytes, rate});
+  }
+  if (points.back().bytes_per_second != value)
+    fail(
+        fmt::format("found {:g} for the longest messages, but \"value\" is {:g}: both are the same",
+                    points.back().bytes_per_second, value));
+  return sim::RateBySize(std::move(points));
+}
+
 sim::Library library_of(const std::string& name, const Json& file) {
+  const std::string path = "libraries." + name;
   return {.name = name,
           .issue_seconds = number_or_zero(file, "issue_seconds"),
           .collective_seconds = number(file, "collective_seconds"),
           .message_seconds = number(file, "message_seconds"),
-          .copy_bytes_per_second = number_or_zero(file, "copy_bytes_per_second"),
+          .copy_bytes_per_second = rate_of(path, file, "copy_bytes_per_second"),
           .core_seconds_per_byte = number_or_zero(file, "core_seconds_per_byte"),
-          .reduce_bytes_per_second = number_or_zero(file, "reduce_bytes_per_second")};
+          .reduce_bytes_per_second = rate_of(path, file, "reduce_bytes_per_second")};
 }
 
 sim::HostPrice host_price_of(const Json& file) {
@@ -115,12 +139,18 @@ Json library_json(const sim::Library& library, const SourceOf& source_of, const 
     if (always || value != 0)
       file[key] = {{"value", value}, {"source", source_of(path + "." + key)}};
   };
+  const auto add_rate = [&](const char* key, const sim::RateBySize& rate) {
+    add(key, rate.of_largest(), false);
+    if (rate.points.size() < 2) return;
+    for (const sim::RateBySize::Point& point : rate.points)
+      file[key]["by_size"].push_back({{"bytes", point.bytes}, {"value", point.bytes_per_second}});
+  };
   add("issue_seconds", library.issue_seconds, false);
   add("collective_seconds", library.collective_seconds, true);
   add("message_seconds", library.message_seconds, true);
-  add("copy_bytes_per_second", library.copy_bytes_per_second, false);
+  add_rate("copy_bytes_per_second", library.copy_bytes_per_second);
   add("core_seconds_per_byte", library.core_seconds_per_byte, false);
-  add("reduce_bytes_per_second", library.reduce_bytes_per_second, false);
+  add_rate("reduce_bytes_per_second", library.reduce_bytes_per_second);
   return file;
 }
 

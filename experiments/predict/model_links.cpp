@@ -155,8 +155,8 @@ AlphaBeta CollectiveTimes::between(const Group& group) {
       const Route& route = routes[at(members[j])];
       double rate = route.bytes_per_second;
       const bool copied = cluster_.server_of(members[i]) == cluster_.server_of(members[j]) &&
-                          library_.copy_bytes_per_second > 0;
-      if (copied) rate = library_.copy_bytes_per_second;
+                          library_.copy_bytes_per_second.known();
+      if (copied) rate = library_.copy_bytes_per_second.of_largest();
       if (members[i] == members[j] && !copied)
         throw Uncalibrated(fmt::format(
             "library {} of the device profile does not say how fast ranks of one device copy",

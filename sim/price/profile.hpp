@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/price/rate_by_size.hpp"
+
 namespace orrery::sim {
 
 /// A communication library on a kind of device. Times in seconds, rates in bytes per second.
@@ -15,13 +17,14 @@ struct Library {
   /// time of every collective on every rank, before its first message
   double collective_seconds = 0;
   double message_seconds = 0;  ///< time of software, added to the latency of each message
-  /// Rate at which a core of the receiver copies messages between ranks of one server; 0: they go
-  /// over the server's links.
-  double copy_bytes_per_second = 0;
+  /// Rate at which a core of the receiver copies messages between ranks of one server; not known:
+  /// they go over the server's links.
+  RateBySize copy_bytes_per_second = {};
   /// Time of a core at each end of a message over links (0: adapters do it).
   double core_seconds_per_byte = 0;
-  /// Rate of incoming bytes at which a core forms the sums of collectives; 0: sums take no time.
-  double reduce_bytes_per_second = 0;
+  /// Rate of incoming bytes at which a core forms the sums of collectives, by those of a message;
+  /// not known: sums take no time.
+  RateBySize reduce_bytes_per_second = {};
   bool operator==(const Library&) const = default;
 };
 

@@ -39,7 +39,7 @@ std::size_t CallKeyHash::operator()(const CallKey& key) const {
 bool copied(const Simulation& simulation, int from_device, int to_device) {
   if (from_device == to_device) return true;
   const auto& devices = simulation.cluster.devices;
-  return simulation.library.copy_bytes_per_second > 0 && devices[at(from_device)].cores > 0 &&
+  return simulation.library.copy_bytes_per_second.known() && devices[at(from_device)].cores > 0 &&
          simulation.cluster.server_of(from_device) == simulation.cluster.server_of(to_device);
 }
 
@@ -218,7 +218,7 @@ std::set<Traffic::Pair> CallBook::connected_pairs() {
     known.front() = to;
     if (!copied(s_, from, to)) {
       pairs.emplace(from, to);
-    } else if (s_.library.copy_bytes_per_second <= 0) {
+    } else if (!s_.library.copy_bytes_per_second.known()) {
       throw ConfigError("cluster",
                         fmt::format("ranks {} and {} share the device {}, but the library \"{}\" "
                                     "cannot send within a device: use one rank per device",

@@ -135,7 +135,7 @@ void Replayer::start(int slot, int m) {
   count(live, live.instance.path(m), +1, -1);
   state.parts = 1;
   if (e.by_copy()) {
-    processor_of(e.to).start(latency(e) + message.bytes / rate(e), 1,
+    processor_of(e.to).start(latency(e) + message.bytes / rate(e, message.bytes), 1,
                              token(Happening::core, slot, m));
   } else {
     const double core = message.bytes * s_.library.core_seconds_per_byte;
@@ -151,7 +151,8 @@ void Replayer::start(int slot, int m) {
   }
   for (const std::int32_t next : live.instance.streamers(m)) {
     const double first_chunk = std::min(live.instance.size(next).chunk, message.bytes);
-    live.instance.stream(next, network_.now() + latency(e) + first_chunk / rate(e), ready_);
+    live.instance.stream(next, network_.now() + latency(e) + first_chunk / rate(e, first_chunk),
+                         ready_);
   }
 }
 
@@ -188,16 +189,17 @@ void Replayer::part_ended(int slot, int m) {
 double Replayer::last_chunk_seconds(const Live& live, int m) const {
   const MessageOrder::Size& message = live.instance.size(m);
   const Ends e = ends(live, m);
-  return latency(e) + std::min(message.chunk, message.bytes) / rate(e);
+  const double last_chunk = std::min(message.chunk, message.bytes);
+  return latency(e) + last_chunk / rate(e, last_chunk);
 }
 
 void Replayer::add_up(int slot, int m) {
   const Live& live = live_[at(slot)];
   const MessageOrder::Size& message = live.instance.size(m);
-  if (message.reduced > 0 && s_.library.reduce_bytes_per_second > 0)
+  const RateBySize& adding = s_.library.reduce_bytes_per_second;
+  if (message.reduced > 0 && adding.known())
     processor_of(ends(live, m).to)
-        .start(message.reduced / s_.library.reduce_bytes_per_second, 1,
-               token(Happening::sum, slot, m));
+        .start(message.reduced / adding.of(message.reduced), 1, token(Happening::sum, slot, m));
   else
     end(slot, m);
 }

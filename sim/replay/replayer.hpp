@@ -201,8 +201,10 @@ class Replayer final : public NetworkListener {
   double latency(const Ends& e) const {
     return s_.library.message_seconds + (e.by_copy() ? 0 : traffic_.latency_seconds(e.connection));
   }
-  double rate(const Ends& e) const {
-    return e.by_copy() ? s_.library.copy_bytes_per_second : traffic_.bytes_per_second(e.connection);
+  /// Bytes per second of a message, or of a chunk of one.
+  double rate(const Ends& e, double bytes) const {
+    return e.by_copy() ? s_.library.copy_bytes_per_second.of(bytes)
+                       : traffic_.bytes_per_second(e.connection);
   }
   void start(int slot, int m);
   void arrived(int slot, int m);

@@ -52,6 +52,12 @@ void fields(A& a, Cluster& cluster) {
 namespace orrery::sim {
 
 template <class A>
+void fields(A& a, RateBySize& rate) {
+  auto& [points] = rate;
+  a(points);
+}
+
+template <class A>
 void fields(A& a, Library& library) {
   auto& [name, issue, collective, message, copy_rate, core_seconds_per_byte, reduce_rate] = library;
   a(name, issue, collective, message, copy_rate, core_seconds_per_byte, reduce_rate);

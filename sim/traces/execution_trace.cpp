@@ -273,10 +273,11 @@ class TraceBuilder {
                                     bytes(k)),
                       k == 0 ? after : Ids{last});
           own.push_back(last);
-          if (message.reduced <= 0 || s_.library.reduce_bytes_per_second <= 0) continue;
+          if (message.reduced <= 0 || !s_.library.reduce_bytes_per_second.known()) continue;
           Ids comes{last};  // and the chunk before it has been added
           if (k > 0) add(comes, {own[at(k - 1)]});
-          const double seconds = message.reduced / s_.library.reduce_bytes_per_second / count;
+          const double seconds =
+              message.reduced / s_.library.reduce_bytes_per_second.of(message.reduced) / count;
           own.back() = node(r, computation(lane, name + " adds", seconds), std::move(comes));
         }
       }

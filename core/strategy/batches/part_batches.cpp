@@ -133,6 +133,7 @@ std::unique_ptr<const PartBatches::Counted> PartBatches::counted(int part) const
   const SparseMatrix& a = held->a;
   auto made = std::make_unique<Counted>();
   made->vertices = a.rows();
+  made->entries = a.nnz();
   made->drawn.assign(sampling_.fanouts.size(), 0);
   for (std::int64_t v = 0; v < a.rows(); ++v) {
     const auto row = a.csr().row(v);
@@ -172,14 +173,16 @@ SampledBatch PartBatches::largest(int part) const {
 std::shared_ptr<const Structure> PartBatches::prepare(int part, int epoch, int number) const {
   if (!draws_) {
     auto batch = std::make_shared<const SampledBatch>(largest(part));
-    const HostWork work = drawing_work(batch->edges);
+    const Counted& held = *counted_->get(part, [&] { return counted(part); });
+    const HostWork work = drawing_work(batch->edges, structure_bytes(held.vertices, held.entries));
     const std::int64_t own = batch->rows.back();
     std::vector<EdgeStructure> edges = edges_of(model_, *batch);
     const VertexData data(batch->rows.front(), own, {own, own, own});
     return make_structure(PartBatch{std::move(batch), data, std::move(edges)}, work);
   }
   auto [made, data] = make(part, epoch, number);
-  const HostWork work = drawing_work(made.edges);
+  const Csr& graph = sampled_.get(part, [&] { return sampled(part); })->graph;
+  const HostWork work = drawing_work(made.edges, structure_bytes(graph.rows, graph.nnz()));
   std::vector<EdgeStructure> edges = edges_of(model_, made);
   return make_structure(PartBatch{std::make_shared<const SampledBatch>(std::move(made)),
                                   std::move(data), std::move(edges)},

@@ -52,6 +52,7 @@ class PartBatches {
   struct Counted {
     std::int64_t vertices = 0,
                  diagonal = 0;        ///< of a: rows, and rows with an entry on the diagonal
+    std::int64_t entries = 0;         ///< of a
     std::vector<std::int64_t> drawn;  ///< by hop: entries if each row of `a` draws
   };
   std::uint64_t part_seed(int part) const;

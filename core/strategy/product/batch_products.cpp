@@ -1,31 +1,42 @@
 #include "core/strategy/product/batch_products.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
 namespace orrery {
 
-HostWork drawing_work(std::int64_t edges, bool grouped, int values, bool relabelled_later) {
-  // What a drawn edge touches in the graph, the numbering and lists of values: a cache line each.
-  constexpr std::int64_t kLine = 64;
+namespace {
+
+/// Bytes of so many random cache lines of a table that come from memory: none if a core's own cache
+/// holds the table, all if no cache holds any of it. In between caches of several sizes lie, and the
+/// share grows with the logarithm.
+std::int64_t from_memory(double lines, std::int64_t table_bytes) {
+  constexpr double kLine = 64, kOwn = 1 << 20, kAll = 64 << 20;
+  const double share =
+      std::log(std::max(1.0, static_cast<double>(table_bytes) / kOwn)) / std::log(kAll / kOwn);
+  return static_cast<std::int64_t>(kLine * lines * std::min(1.0, share));
+}
+
+}  // namespace
+
+HostWork drawing_work(std::int64_t edges, std::int64_t graph_bytes, bool grouped, int values,
+                      bool relabelled_later) {
   const auto kind = [&](const char* numbered, const char* later) {
     return relabelled_later ? later : numbered;
   };
   return {grouped ? kind("sample_relations", "sample_relation_vertices")
                   : kind("sample", "sample_vertices"),
-          edges, (2 + values) * kLine * edges, 1};
+          edges,
+          // What a drawn edge touches in the graph, the numbering and lists of values: a line each.
+          from_memory((2 + values) * static_cast<double>(edges), graph_bytes), 1};
 }
 
 HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes) {
-  // For both ends the row that tells whether a pair is an edge, and a place in a table: so many cache
-  // lines come from beyond a core's own cache as the graph is larger than that.
-  constexpr double kLines = 4, kLine = 64, kCache = 1 << 20;
-  const double beyond =
-      1 - std::min(1.0, kCache / static_cast<double>(std::max<std::int64_t>(1, graph_bytes)));
-  return {"pairs", pairs,
-          static_cast<std::int64_t>(kLines * kLine * beyond * static_cast<double>(pairs)), 1};
+  // For both ends the row that tells whether a pair is an edge, and a place in a table.
+  return {"pairs", pairs, from_memory(4 * static_cast<double>(pairs), graph_bytes), 1};
 }
 
 std::vector<EdgeStructure> edges_of(const ModelConfig& model, const SampledBatch& batch,

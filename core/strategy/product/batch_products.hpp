@@ -17,12 +17,17 @@
 
 namespace orrery {
 
-/// The work of drawing and cutting a batch with this many edges. A model that works by relation has
-/// its edges grouped as well, which has a price of its own. `values`: how many values that the data
-/// has for each edge (weights, rows of features) are looked up.
+/// Bytes of a graph's structure, in which edges are drawn and pairs are looked up.
+constexpr std::int64_t structure_bytes(std::int64_t vertices, std::int64_t entries) {
+  return 8 * vertices + 4 * entries;
+}
+
+/// The work of drawing and cutting a batch with this many edges from a graph of so many bytes. A model
+/// that works by relation has its edges grouped as well, which has a price of its own. `values`: how
+/// many values that the data has for each edge (weights, rows of features) are looked up.
 /// `relabelled_later`: nothing is numbered and transposed where it is drawn.
-HostWork drawing_work(std::int64_t edges, bool grouped = false, int values = 0,
-                      bool relabelled_later = false);
+HostWork drawing_work(std::int64_t edges, std::int64_t graph_bytes, bool grouped = false,
+                      int values = 0, bool relabelled_later = false);
 
 /// The work of drawing negatives for links, and of finding the rows of the ends of so many pairs, which
 /// are looked up in a graph of so many bytes.

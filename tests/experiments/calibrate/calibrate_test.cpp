@@ -229,38 +229,45 @@ TEST(Timing, TellsWhatABuilderThrows) {
 }
 
 TEST(Libraries, HaveTheRatesThatExplainTheirTimes) {
-  // 10 us of barriers and messages, 2 us a message more; 1 GB/s copied, 4 GB/s added.
-  const double bytes = 4e6;
-  const CollectiveTimes times{.small_exchange_seconds = 10e-6,
-                              .small_all_reduce_seconds = 12e-6,
-                              .exchange_seconds = 10e-6 + bytes / 1e9,
-                              .exchange_bytes = bytes,
-                              .broadcast_seconds = 0,
-                              .all_reduce_seconds = 12e-6 + bytes / 1e9 + bytes / 2 / 4e9,
-                              .all_reduce_bytes = bytes};
+  // 10 us of barriers and messages, 2 us a message more; copies at 4 GB/s up to 1 MB and at 1 GB/s
+  // at 4 MB, half as fast at their geometric mean; sums at 4 GB/s.
+  const auto timed = [](double bytes, double rate, double rate_of_half) {
+    return CollectiveTimes::Sized{bytes, 10e-6 + bytes / rate,
+                                  12e-6 + bytes / rate_of_half + bytes / 2 / 4e9};
+  };
+  CollectiveTimes times{.small_exchange_seconds = 10e-6,
+                        .small_all_reduce_seconds = 12e-6,
+                        .sizes = {timed(1e6, 4e9, 4e9), timed(4e6, 1e9, 2e9)}};
 
   const sim::Library library = library_of("mpi", times);
 
   EXPECT_NEAR(library.message_seconds, 2e-6, 1e-12);
   EXPECT_NEAR(library.collective_seconds, 8e-6, 1e-12);
-  EXPECT_NEAR(library.copy_bytes_per_second, 1e9, 1);
-  EXPECT_NEAR(library.reduce_bytes_per_second, 4e9, 10);
+  EXPECT_NEAR(library.copy_bytes_per_second.of(5e5), 4e9, 1);
+  EXPECT_NEAR(library.copy_bytes_per_second.of(2e6), 2e9, 1);
+  EXPECT_NEAR(library.copy_bytes_per_second.of_largest(), 1e9, 1);
+  for (const double bytes : {5e5, 2e6})
+    EXPECT_NEAR(library.reduce_bytes_per_second.of(bytes), 4e9, 10);
+
+  // Where no size shows what sums take, they take nothing.
+  for (CollectiveTimes::Sized& s : times.sizes) s.all_reduce_seconds -= s.bytes / 2 / 4e9;
+  EXPECT_FALSE(library_of("mpi", times).reduce_bytes_per_second.known());
 }
 
 TEST(Libraries, AreHeldAgainstWhatTheyDoNotComeFrom) {
   sim::Library library;
   library.collective_seconds = 8e-6;
   library.message_seconds = 2e-6;
-  library.copy_bytes_per_second = 1e9;
+  library.copy_bytes_per_second = sim::RateBySize({{5e5, 2e9}, {1e6, 1e9}});
   library.reduce_bytes_per_second = 4e9;
   CollectiveTimes times;
   EXPECT_EQ(error_of(library, times), 0) << "nothing was timed";
 
-  times.part_bytes = 1e6;
-  times.part_exchange_seconds = (10e-6 + 1e-3) / 1.1;                   // 10 % too slow
-  times.part_all_reduce_seconds = (12e-6 + 1e-3 + 0.5e6 / 4e9) / 0.96;  // 4 % too fast
-
+  const double exchange = 10e-6 + 1e-3, all_reduce = 12e-6 + 1e6 / 2e9 + 0.5e6 / 4e9;
+  times.left_out = {{1e6, exchange / 1.1, all_reduce / 0.96}};  // 10 % too slow, 4 % too fast
   EXPECT_NEAR(error_of(library, times), 0.07, 1e-12);
+  times.left_out.push_back({1e6, exchange / 1.01, all_reduce});
+  EXPECT_NEAR(error_of(library, times), 0.0375, 1e-12);
 }
 
 TEST(Calibrations, PriceEveryOperationAndMoreWorkHigher) {
@@ -286,7 +293,7 @@ TEST(Calibrations, KnowTheHostAndTheLibraryOfThreads) {
     EXPECT_GT(seconds, 1e-8);
     EXPECT_LT(seconds, 0.05);
   }
-  EXPECT_GT(threads.copy_bytes_per_second, 1e7);
+  EXPECT_GT(threads.copy_bytes_per_second.of_largest(), 1e7);
   EXPECT_FALSE(profile.libraries.contains("mpi"));
   EXPECT_NE(tiny().mpi.note.find("no MPI"), std::string::npos);
 }
@@ -300,7 +307,11 @@ TEST(Calibrations, PriceTheTasksOfTheHost) {
                  many = sim::host_seconds(profile, kind, 1 << 16, 1 << 28, 1);
     EXPECT_GT(few, 0) << kind;
     EXPECT_LT(few, 1) << kind;
-    EXPECT_GT(many, few) << kind;
+    // In graphs this small an empty batch may take as long as all of its edges.
+    if (std::string_view(kind).starts_with("sample"))
+      EXPECT_GE(many, few) << kind;
+    else
+      EXPECT_GT(many, few) << kind;
     EXPECT_LT(many, 100) << kind;
   }
   EXPECT_GT(tiny().tasks.memory_bytes_per_second, 1e8);

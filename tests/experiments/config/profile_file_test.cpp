@@ -195,6 +195,8 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   profile.tables.emplace("gemm", table);
   profile.host["sample"] = {1e-6, 2e-9, 3e9, 0.5};
   profile.host["checkpoint"] = {.launch_seconds = 1e-3};
+  profile.libraries["mpi"].copy_bytes_per_second = sim::RateBySize({{1e4, 9e9}, {1e6, 5e9}});
+  profile.libraries["mpi"].reduce_bytes_per_second = 4e9;
   const auto source_of = [](const std::string& path) { return "made up for " + path; };
 
   const Json file = profile_json(profile, "a test", source_of);
@@ -206,6 +208,8 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
   EXPECT_EQ(again.host, profile.host);
+  EXPECT_EQ(again.libraries, profile.libraries);
+  EXPECT_EQ(file["libraries"]["mpi"]["copy_bytes_per_second"]["value"], 5e9);
   EXPECT_EQ(file["host"]["kinds"]["sample"]["seconds_per_item"]["source"],
             "made up for host.kinds.sample.seconds_per_item");
 }
@@ -294,6 +298,23 @@ TEST(ProfileFiles, TellMistakesByTheirPath) {
   file = file_of("t4");
   file["host"]["kinds"]["sample"] = {{"thread_efficiency", {{"value", 2}, {"source", "a test"}}}};
   EXPECT_NE(refused_profile(file).find("host.kinds.sample.thread_efficiency.value: found 2"),
+            std::string::npos)
+      << refused_profile(file);
+
+  file = file_of("r5-16");
+  Json& copies = file["libraries"]["mpi"]["copy_bytes_per_second"];
+  copies = {{"value", 5e9},
+            {"by_size", {{{"bytes", 1e6}, {"value", 9e9}}, {{"bytes", 1e4}, {"value", 5e9}}}},
+            {"source", "a test"}};
+  EXPECT_NE(refused_profile(file).find("libraries.mpi.copy_bytes_per_second.by_size: found 10000 "
+                                       "bytes after 1000000: list messages from short to long"),
+            std::string::npos)
+      << refused_profile(file);
+  copies["by_size"][1]["bytes"] = 4e6;
+  EXPECT_EQ(refused_profile(file), "accepted");
+  copies["by_size"][1]["value"] = 6e9;
+  EXPECT_NE(refused_profile(file).find("by_size: found 6e+09 for the longest messages, but "
+                                       "\"value\" is 5e+09"),
             std::string::npos)
       << refused_profile(file);
 

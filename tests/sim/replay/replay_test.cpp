@@ -384,6 +384,27 @@ TEST(Replay, CopiesTakeACoreFromKernels) {
   EXPECT_NEAR(seconds.at(1), 1e-3 * 5 / 2, kExact);
 }
 
+TEST(Replay, CopiesHaveTheRateOfTheirSize) {
+  // 1 GB/s at 10 kB and a quarter of it at 1 MB: half of it at their geometric mean.
+  StarCluster star;
+  star.devices_per_server = 1;
+  star.cores = 2;
+  const auto copy = [&](double bytes) {
+    Script sender, receiver;
+    sender.send(Lane::comm, kPair, 1, bytes);
+    receiver.receive(Lane::comm, kPair, 0, bytes);
+    Simulation s = simulation_of(star.make(), {sender.done(), receiver.done()});
+    s.devices = {0, 0};
+    s.library.copy_bytes_per_second = RateBySize({{1e4, 1e9}, {1e6, 2.5e8}});
+    return seconds_of(s).at(1);
+  };
+
+  EXPECT_NEAR(copy(1e3), 1e-6, kExact);
+  EXPECT_NEAR(copy(1e5), 1e5 / 5e8, kExact);
+  EXPECT_NEAR(copy(1e6), 4e-3, kExact);
+  EXPECT_NEAR(copy(4e6), 16e-3, kExact);
+}
+
 TEST(Replay, TheHostIssuesInOrderAndOneHostServesAllDevicesOfAServer) {
   const auto epoch = [](Hosts hosts) {
     std::vector<PricedProgram> programs;

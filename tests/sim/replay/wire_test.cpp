@@ -51,7 +51,7 @@ Simulation made_up_simulation() {
           {2, 1, 0},
           {{shared, groups}, {other, {}}, {shared, {}}},
           {1, 2, 3, 4},
-          {"nccl", 5, 6, 7, 8, 9, 10},
+          {"nccl", 5, 6, 7, RateBySize({{8, 9}, {10, 11}}), 12, 13},
           {"ring", 11, 12, 13},
           Hosts::per_server,
           14,
