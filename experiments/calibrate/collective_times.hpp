@@ -13,11 +13,10 @@ struct CollectiveTimes {
   double small_exchange_seconds = 0;    ///< an all-to-all of 4 bytes: one round of messages
   double small_all_reduce_seconds = 0;  ///< of 4 bytes: two rounds of messages
   double broadcast_seconds = 0;         ///< from rank 0, of the bytes of the largest
+  /// An all-to-all with so many bytes from each rank to each other, all at once, and an all-reduce of
+  /// an operand of so many.
   struct Sized {
-    double bytes = 0;
-    double exchange_seconds =
-        0;  ///< an all-to-all: bytes from each rank to each other, all at once
-    double all_reduce_seconds = 0;  ///< of an operand of so many bytes
+    double bytes = 0, exchange_seconds = 0, all_reduce_seconds = 0;
   };
   std::vector<Sized> sizes = {};     ///< from which prices come, the largest last
   std::vector<Sized> left_out = {};  ///< between these sizes: prices are tested against them

@@ -14,9 +14,9 @@ namespace {
 /// holds the table, all if no cache holds any of it. In between caches of several sizes lie, and the
 /// share grows with the logarithm.
 std::int64_t from_memory(double lines, std::int64_t table_bytes) {
-  constexpr double kLine = 64, kOwn = 1 << 20, kAll = 64 << 20;
-  const double share =
-      std::log(std::max(1.0, static_cast<double>(table_bytes) / kOwn)) / std::log(kAll / kOwn);
+  constexpr double kLine = 64, kNearest = 1 << 20, kAll = 64 << 20;
+  const double share = std::log(std::max(1.0, static_cast<double>(table_bytes) / kNearest)) /
+                       std::log(kAll / kNearest);
   return static_cast<std::int64_t>(kLine * lines * std::min(1.0, share));
 }
 
