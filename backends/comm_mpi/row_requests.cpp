@@ -16,6 +16,13 @@ static_assert(sizeof(RowRequest) % sizeof(float) == 0, "what lies behind it is a
 /// Measured from 100 Mbit/s to 20 Gbit/s (docs/benchmarks.md).
 constexpr std::int64_t kPiece = std::int64_t{256} << 10;
 
+/// Pieces that are asked for at a time. Owner and asker look after messages when a core is free, which
+/// may take as long as a few pieces; meanwhile the link should not run out of others. With many owners
+/// memory counts: two for each are enough then.
+std::size_t pieces_under_way(std::size_t owners) {
+  return std::max<std::size_t>(16, 2 * owners + 2);
+}
+
 struct Piece {
   int owner;
   std::int64_t first;  ///< its first row of y or x
@@ -72,7 +79,7 @@ void put_in_places(const RowCall& call, const Piece& piece, const std::vector<ch
 
 void ask_owners(Batch& batch, const RowCall& call, const std::function<void()>& meanwhile) {
   const std::vector<Piece> pieces = pieces_of(call);
-  std::vector<UnderWay> slots(2 * call.requests.size() + 2);
+  std::vector<UnderWay> slots(pieces_under_way(call.requests.size()));
   const int window = static_cast<int>(slots.size()), count = static_cast<int>(pieces.size());
   const auto finish = [&](int k) {
     if (call.places != nullptr) put_in_places(call, pieces[at(k)], slots[at(k % window)].rows);

@@ -8,7 +8,7 @@ namespace {
 
 /// The part of an answer that an owner sends while it gathers the next piece (as backends/comm_mpi
 /// does).
-constexpr double kPieceBytes = 512 << 10;
+constexpr double kPieceBytes = 256 << 10;
 
 }  // namespace
 

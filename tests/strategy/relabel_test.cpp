@@ -366,5 +366,19 @@ TEST(Relabel, SourcesOfEachRelationAreRefused) {
       "to \"host\"");
 }
 
+/// Two cache lines for a drawn edge, four for a pair: none from memory where a graph has a mebibyte,
+/// all from 64 MiB on, and half at their geometric mean.
+TEST(HostWorks, TakeFromMemoryWhatNoCacheHolds) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+  EXPECT_EQ(drawing_work(1000, kMiB).bytes, 0);
+  EXPECT_NEAR(static_cast<double>(drawing_work(1000, 8 * kMiB).bytes), 64000, 1);
+  EXPECT_EQ(drawing_work(1000, 64 * kMiB).bytes, 128000);
+  EXPECT_EQ(drawing_work(1000, kMiB * kMiB).bytes, 128000);
+  EXPECT_EQ(drawing_work(1000, 64 * kMiB, false, 3).bytes, 5 * 64000);
+  EXPECT_NEAR(static_cast<double>(pairing_work(1000, 8 * kMiB).bytes), 128000, 1);
+  EXPECT_EQ(structure_bytes(100, 1000), 4800);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -120,9 +120,9 @@ TEST(Stores, HaveOneThreadThatServesOneAfterTheOther) {
 }
 
 TEST(Stores, SendWhatIsGatheredWhileTheyGatherTheRest) {
-  // Ten pieces of 512 KiB. If the wire is slower, it waits for the first piece; if gathering is
+  // Ten pieces of 512 rows. If the wire is slower, it waits for the first piece; if gathering is
   // slower, the last piece is still to be sent.
-  const double rows = 10 * 1024, piece = 524288e-9, request = kHop + 4 * rows / 1e9;
+  const double rows = 10 * 512, piece = 262144e-9, request = kHop + 4 * rows / 1e9;
   const auto pull = [&](double seconds) {
     return seconds_of(simulation_of(servers(2).make(), one_access(rows, seconds, false, 0))).at(0);
   };
