@@ -92,6 +92,7 @@ CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int ra
                           std::int64_t bytes, int repetitions) {
   const std::int64_t largest = bytes / 4;
   // Each size has tensors of its own, as in a training: large ones lie on other pages than short ones.
+  // They are there for their calls alone, as a GPU has room for one set.
   const auto operands = [&](std::int64_t floats) {
     return CollectiveOperands(communicator, device, ranks, floats);
   };
@@ -108,6 +109,10 @@ CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int ra
     const auto of = operands(floats);
     return of.time(calls, [&](int call) { return AllReduce{of.to(call), of.all()}; });
   };
+  const auto broadcast = [&](std::int64_t floats, int calls) {
+    const auto of = operands(floats);
+    return of.time(calls, [&](int call) { return Broadcast{of.to(call), 0, of.all()}; });
+  };
   const auto sized = [&](std::int64_t divisor) {
     const std::int64_t floats = std::max<std::int64_t>(1, largest / divisor);
     const int calls = (divisor > 1 ? 4 : 1) * repetitions;
@@ -118,10 +123,7 @@ CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int ra
   CollectiveTimes times;
   times.small_exchange_seconds = exchange(1, 20 * repetitions);
   times.small_all_reduce_seconds = all_reduce(1, 20 * repetitions);
-  const auto of = operands(largest);
-  times.broadcast_seconds = of.time(repetitions, [&](int call) {
-    return Broadcast{of.to(call), 0, of.all()};
-  });
+  times.broadcast_seconds = broadcast(largest, repetitions);
   for (const int divisor : {256, 32, 4, 1}) times.sizes.push_back(sized(divisor));
   for (const int divisor : {64, 8}) times.left_out.push_back(sized(divisor));
   return times;
