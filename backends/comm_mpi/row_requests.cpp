@@ -17,8 +17,8 @@ static_assert(sizeof(RowRequest) % sizeof(float) == 0, "what lies behind it is a
 constexpr std::int64_t kPiece = std::int64_t{256} << 10;
 
 /// Pieces that are asked for at a time. Owner and asker look after messages when a core is free, which
-/// may take as long as a few pieces; meanwhile the link should not run out of others. With many owners
-/// memory counts: two for each are enough then.
+/// may take as long as a few pieces; meanwhile the link should not run out of others. 16 were measured
+/// with one owner (docs/benchmarks.md). With many owners there are two for each, to bound memory.
 std::size_t pieces_under_way(std::size_t owners) {
   return std::max<std::size_t>(16, 2 * owners + 2);
 }

@@ -1,7 +1,11 @@
-// Asking for memory before it is needed.
+// Lines of the caches, and asking for memory before it is needed.
 #pragma once
 
+#include <cstdint>
+
 namespace orrery {
+
+constexpr std::int64_t kCacheLineBytes = 64;
 
 /// Asks for the cache line of an address, which need not be valid.
 ///

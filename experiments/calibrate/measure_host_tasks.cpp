@@ -60,15 +60,15 @@ sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
 }
 
 /// Memory as tables of features have it.
-class Table {
+class FeatureMemory {
  public:
-  explicit Table(std::int64_t bytes)
+  explicit FeatureMemory(std::int64_t bytes)
       : bytes_(bytes), data_(static_cast<char*>(host_storage().take(Space::host, bytes))) {
     host_storage().set(Space::host, data_, 1, bytes);
   }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
-  ~Table() { host_storage().give(Space::host, data_); }
+  FeatureMemory(const FeatureMemory&) = delete;
+  FeatureMemory& operator=(const FeatureMemory&) = delete;
+  ~FeatureMemory() { host_storage().give(Space::host, data_); }
 
   std::int64_t bytes() const { return bytes_; }
   char* data() const { return data_; }
@@ -79,7 +79,7 @@ class Table {
 };
 
 /// Seconds to copy a row of this many bytes from a random place by one thread, as a store does.
-double row_seconds(const HostTasksBench& bench, const Table& table, std::int64_t bytes) {
+double row_seconds(const HostTasksBench& bench, const FeatureMemory& table, std::int64_t bytes) {
   const std::int64_t rows = table.bytes() / bytes, copied = std::max<std::int64_t>(1, rows / 8);
   std::vector<std::int32_t> index(static_cast<std::size_t>(copied));
   for (std::size_t i = 0; i < index.size(); ++i) {
@@ -87,13 +87,13 @@ double row_seconds(const HostTasksBench& bench, const Table& table, std::int64_t
     index[i] = static_cast<std::int32_t>(
         uniform_below(bits[0], bits[1], static_cast<std::uint64_t>(rows)));
   }
-  const Table out(copied * bytes);
+  const FeatureMemory out(copied * bytes);
   const double seconds = median_seconds(
       bench.repetitions, [&] { copy_rows(table.data(), bytes, index, out.data(), nullptr); });
   return seconds / static_cast<double>(copied);
 }
 
-sim::HostPrice serve_price(const HostTasksBench& bench, const Table& table) {
+sim::HostPrice serve_price(const HostTasksBench& bench, const FeatureMemory& table) {
   constexpr std::int64_t kNarrow = 64, kWide = 1024;
   const double narrow = row_seconds(bench, table, kNarrow), wide = row_seconds(bench, table, kWide);
   // Narrow rows may take as long as wide ones if every row misses the caches.
@@ -161,10 +161,11 @@ BatchCost batch_cost(const HostTasksBench& bench, const Drawn& drawn, int seeds,
   return cost;
 }
 
-/// A task whose items take these seconds and bytes each in a small table and in a large one.
+/// A task whose items take these seconds and bytes each in a small table and in a large one; of two
+/// tables with the same bytes the large one has more of them and counts.
 sim::HostPrice by_memory(double near, double near_bytes, double far, double far_bytes) {
-  const double per_byte =
-      far_bytes > near_bytes ? std::max(0.0, far - near) / (far_bytes - near_bytes) : 0;
+  if (far_bytes <= near_bytes) return {.seconds_per_item = far};
+  const double per_byte = std::max(0.0, far - near) / (far_bytes - near_bytes);
   return {.seconds_per_item = std::max(0.0, near - per_byte * near_bytes),
           .bytes_per_second = per_byte > 0 ? 1 / per_byte : 0};
 }
@@ -222,8 +223,8 @@ sim::HostPrice pairs_price(const HostTasksBench& bench) {
   return by_memory(near, near_bytes, far, far_bytes);
 }
 
-double memory_rate(const HostTasksBench& bench, const Table& table) {
-  const Table out(table.bytes());
+double memory_rate(const HostTasksBench& bench, const FeatureMemory& table) {
+  const FeatureMemory out(table.bytes());
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
   const ThreadPool pool(bench.cores);
   const double seconds = median_seconds(bench.repetitions, [&] {
@@ -249,7 +250,7 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
 }
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
-  const Table table(bench.table_bytes);
+  const FeatureMemory table(bench.table_bytes);
   return {.checkpoint = checkpoint_price(bench),
           .serve = serve_price(bench, table),
           .sample = sample_price(bench, kUntyped),

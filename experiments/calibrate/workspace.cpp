@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "core/base/cache_line.hpp"
 #include "core/base/error.hpp"
 
 namespace orrery::calibrate {
 namespace {
 
-constexpr std::int64_t kLine = 64;
 /// RankMemory requests huge pages from 4 MiB on; these blocks stay below.
 constexpr std::int64_t kSmallBlock = (std::int64_t{4} << 20) - 4096;
 
-std::int64_t rounded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+std::int64_t rounded(std::int64_t bytes) {
+  return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
+}
 
 void draw(float* first, std::int64_t elements) {
   std::uint32_t state = 12345;

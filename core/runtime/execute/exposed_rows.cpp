@@ -14,10 +14,9 @@ namespace orrery {
 void copy_rows(const char* table, std::int64_t row_bytes, std::span<const std::int32_t> index,
                void* to, const std::int32_t* places) {
   constexpr std::size_t kAhead = 8;  // rows
-  constexpr std::int64_t kLine = 64;
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (k + kAhead < index.size())
-      for (std::int64_t byte = 0; byte < row_bytes; byte += kLine)
+      for (std::int64_t byte = 0; byte < row_bytes; byte += kCacheLineBytes)
         prefetch(table + index[k + kAhead] * row_bytes + byte);
     const std::int64_t place = places != nullptr ? places[k] : static_cast<std::int64_t>(k);
     std::memcpy(static_cast<char*>(to) + place * row_bytes, table + index[k] * row_bytes,

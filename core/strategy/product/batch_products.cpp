@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/cache_line.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 
@@ -12,12 +13,12 @@ namespace {
 
 /// Bytes of so many random cache lines of a table that come from memory: none if a core's own cache
 /// holds the table, all if no cache holds any of it. In between caches of several sizes lie, and the
-/// share grows with the logarithm.
+/// share grows with the logarithm. Both ends are assumed; prices are measured with graphs in between.
 std::int64_t from_memory(double lines, std::int64_t table_bytes) {
-  constexpr double kLine = 64, kNearest = 1 << 20, kAll = 64 << 20;
+  constexpr double kNearest = 1 << 20, kAll = 64 << 20;
   const double share = std::log(std::max(1.0, static_cast<double>(table_bytes) / kNearest)) /
                        std::log(kAll / kNearest);
-  return static_cast<std::int64_t>(kLine * lines * std::min(1.0, share));
+  return static_cast<std::int64_t>(kCacheLineBytes * lines * std::min(1.0, share));
 }
 
 }  // namespace

@@ -307,11 +307,7 @@ TEST(Calibrations, PriceTheTasksOfTheHost) {
                  many = sim::host_seconds(profile, kind, 1 << 16, 1 << 28, 1);
     EXPECT_GT(few, 0) << kind;
     EXPECT_LT(few, 1) << kind;
-    // In graphs this small an empty batch may take as long as all of its edges.
-    if (std::string_view(kind).starts_with("sample"))
-      EXPECT_GE(many, few) << kind;
-    else
-      EXPECT_GT(many, few) << kind;
+    EXPECT_GT(many, few) << kind;
     EXPECT_LT(many, 100) << kind;
   }
   EXPECT_GT(tiny().tasks.memory_bytes_per_second, 1e8);
