@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kExactWithStores = 1e-10;
 constexpr double kHop = 5e-6;  // latency from server to server, at 1 GB/s
+constexpr double kRows = 500;  // an owner sends them in one piece
+constexpr double kAsked = 4 * kRows / 1e9, kAnswered = 512 * kRows / 1e9;  // seconds on the wire
 
 /// Servers with a device each and a host beside it that has four cores.
 StarCluster servers(int count) {
@@ -38,10 +40,9 @@ std::vector<PricedProgram> one_access(double rows, double seconds, bool adds, in
 
 TEST(Stores, AnswerWhileTheirOwnerComputesForASecond) {
   const auto seconds =
-      seconds_of(simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1)));
+      seconds_of(simulation_of(servers(2).make(), one_access(kRows, 300e-6, false, 1)));
 
-  // 4 bytes to name a row, 512 of it back.
-  EXPECT_NEAR(seconds.at(0), kHop + 4e-6 + 300e-6 + kHop + 512e-6, kExactWithStores);
+  EXPECT_NEAR(seconds.at(0), kHop + kAsked + 300e-6 + kHop + kAnswered, kExactWithStores);
   EXPECT_NEAR(seconds.at(1), 1, kExactWithStores);
 }
 
@@ -56,37 +57,37 @@ TEST(Stores, TakeCoresOfKernelsWhereTheDeviceIsTheMachine) {
   machines.cores = 2;
 
   const auto seconds =
-      seconds_of(simulation_of(machines.make(), one_access(1000, 300e-6, false, 2)));
+      seconds_of(simulation_of(machines.make(), one_access(kRows, 300e-6, false, 2)));
 
-  EXPECT_NEAR(seconds.at(0), kHop + 4e-6 + 450e-6 + kHop + 512e-6, kExactWithStores);
+  EXPECT_NEAR(seconds.at(0), kHop + kAsked + 450e-6 + kHop + kAnswered, kExactWithStores);
   EXPECT_NEAR(seconds.at(1), 1 + 150e-6, kExactWithStores);
 }
 
 TEST(Stores, TakeRowsThereAndAWordBackWhenTheyArePushed) {
   const auto seconds =
-      seconds_of(simulation_of(servers(2).make(), one_access(1000, 300e-6, true, 1)));
+      seconds_of(simulation_of(servers(2).make(), one_access(kRows, 300e-6, true, 1)));
 
-  EXPECT_NEAR(seconds.at(0), kHop + 516e-6 + 300e-6 + kHop + 1e-9, kExactWithStores);
+  EXPECT_NEAR(seconds.at(0), kHop + kAsked + kAnswered + 300e-6 + kHop + 1e-9, kExactWithStores);
 }
 
 TEST(Stores, ContendForTheLinkOfAnOwner) {
   // Two ranks ask the third at the same time, at half the rate of its adapter, and are served one
-  // after the other. The first answer goes alone for 300 us; of the 212 us that it has left it takes
-  // 424 beside the second, which then has 300 us left.
+  // after the other. The first answer goes alone for 150 us; of the 106 us that it has left it takes
+  // 212 beside the second, which then has 150 us left.
   const Group world{0, 0, 3, 1};
   std::vector<PricedProgram> programs;
   for (int r = 0; r < 3; ++r) {
     Script script;
-    if (r < 2) script.access(Lane::store, world, {0, 0, 1000}, 300e-6);
+    if (r < 2) script.access(Lane::store, world, {0, 0, kRows}, 150e-6);
     script.sync(Lane::store);
     programs.push_back(script.done());
   }
 
   const auto seconds = seconds_of(simulation_of(servers(3).make(), programs));
 
-  const double begun = kHop + 8e-6 + 300e-6 + kHop;
-  EXPECT_NEAR(seconds.at(0), begun + 300e-6 + 424e-6, kExactWithStores);
-  EXPECT_NEAR(seconds.at(1), begun + 300e-6 + 424e-6 + 300e-6, kExactWithStores);
+  const double begun = kHop + 2 * kAsked + 150e-6 + kHop;
+  EXPECT_NEAR(seconds.at(0), begun + 150e-6 + 212e-6, kExactWithStores);
+  EXPECT_NEAR(seconds.at(1), begun + 150e-6 + 212e-6 + 150e-6, kExactWithStores);
 }
 
 TEST(Stores, HaveOneThreadThatServesOneAfterTheOther) {
@@ -162,15 +163,15 @@ TEST(Stores, LetTheLaneGoWithTheLastAnswer) {
 }
 
 TEST(Stores, UseTheCoresOfTheNetworkStackAtBothEnds) {
-  Simulation s = simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1));
+  Simulation s = simulation_of(servers(2).make(), one_access(kRows, 300e-6, false, 1));
   s.library.core_seconds_per_byte = 10e-9;
 
-  EXPECT_NEAR(seconds_of(s).at(0), 40e-6 + 300e-6 + 5120e-6, kExactWithStores);
+  EXPECT_NEAR(seconds_of(s).at(0), 10 * kAsked + 300e-6 + 10 * kAnswered, kExactWithStores);
 }
 
 TEST(Stores, CountTheirBytesOnTheLinksThatTheyPass) {
   const Simulation s = simulation_from(
-      to_bytes(simulation_of(servers(2).make(), one_access(1000, 300e-6, false, 1))));
+      to_bytes(simulation_of(servers(2).make(), one_access(kRows, 300e-6, false, 1))));
 
   const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
     std::vector<double> there_and_back{0, 0};
@@ -181,8 +182,8 @@ TEST(Stores, CountTheirBytesOnTheLinksThatTheyPass) {
   });
 
   // Out of the adapter of server 0; into it, into that of server 1 and out of it.
-  EXPECT_EQ(numbers.at(0), 4000);
-  EXPECT_EQ(numbers.at(1), 4000 + 2 * 512000);
+  EXPECT_EQ(numbers.at(0), 4 * kRows);
+  EXPECT_EQ(numbers.at(1), 4 * kRows + 2 * 512 * kRows);
 }
 
 TEST(Stores, AreRefusedWhereTheClusterSaysNothingOfHosts) {
