@@ -748,6 +748,10 @@ std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vert
                                                     const ExcludedEntries& excluded) const {
   std::vector<double> lengths;
   lengths.reserve(vertices.size());
+  if (excluded.empty() && owners_.copies == 1) {  // most batches, and their largest lists
+    for (const Vertex v : vertices) lengths.push_back(lengths_[at(v)]);
+    return lengths;
+  }
   std::vector<EdgeIndex> gone;
   for (const Vertex v : vertices) lengths.push_back(length_without(v, excluded, gone));
   return lengths;
@@ -845,11 +849,17 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
   const auto place_kept = [&](Vertex v) { return kept.place.empty() ? -1 : kept.place[at(v)]; };
   WantedRows rows;
   auto counts = std::make_shared<std::vector<std::int64_t>>(owned_.size(), 0);
-  for (const Vertex v : vertices) {
+  constexpr std::size_t kAhead = 32;  // vertices
+  std::vector<std::int32_t> owners;
+  owners.reserve(vertices.size());
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
+    if (i + kAhead < vertices.size()) owners_.ask_for(vertices[i + kAhead]);
+    const Vertex v = vertices[i];
     const bool is_kept = place_kept(v) >= 0;
-    rows.foreign += owners_.owner_of(v) != rank ? 1 : 0;
+    const std::int32_t owner = owners.emplace_back(owners_.owner_of(v));
+    rows.foreign += owner != rank ? 1 : 0;
     rows.kept += is_kept ? 1 : 0;
-    if (!is_kept) ++(*counts)[at(owners_.owner_of(v))];
+    if (!is_kept) ++(*counts)[at(owner)];
   }
   std::vector<std::int64_t> next(counts->size(), 0);
   std::exclusive_scan(counts->begin(), counts->end(), next.begin(), std::int64_t{0});
@@ -862,7 +872,7 @@ WantedRows SampledBatches::wanted(int rank, const std::vector<Vertex>& vertices)
       (*places)[i] = place;
       continue;
     }
-    const std::int64_t place = next[at(owners_.owner_of(v))]++;
+    const std::int64_t place = next[at(owners[i])]++;
     (*places)[i] = static_cast<Vertex>(first + place);
     (*numbers)[at(place)] = owners_.number_of(v);
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/cache_line.hpp"
 #include "core/graph/edges/later_numbers.hpp"
 #include "core/model/adjacency.hpp"
 #include "core/sample/cache/row_cache.hpp"
@@ -124,8 +125,16 @@ struct RowOwners {
   std::vector<std::int32_t> owner;  ///< [|V|], owner of a vertex of the data set
   std::vector<Vertex> number;       ///< [|V|], row of its first copy
   int copies = 1;
-  std::int32_t owner_of(Vertex v) const { return owner[at(v / copies)]; }
-  Vertex number_of(Vertex v) const { return number[at(v / copies)] + v % copies; }
+  std::size_t in_data(Vertex v) const { return at(copies == 1 ? v : v / copies); }
+  std::int32_t owner_of(Vertex v) const { return owner[in_data(v)]; }
+  Vertex number_of(Vertex v) const {
+    return copies == 1 ? number[at(v)] : number[in_data(v)] + v % copies;
+  }
+  /// Asks for both before they are needed: each is a line that no cache may hold.
+  void ask_for(Vertex v) const {
+    prefetch(&owner[in_data(v)]);
+    prefetch(&number[in_data(v)]);
+  }
 };
 
 /// Rows in the ascending order of their vertices, with the rank that has the part.
