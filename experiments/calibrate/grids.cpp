@@ -134,6 +134,22 @@ void thin(Axes& axes, Effort effort) {
   }
 }
 
+/// A grid of a minute in all, for machines that nobody has measured. Sizes of what passes over numbers
+/// once stay, because they are in a cache or not; products do less work, beyond which time grows with it.
+void coarsen(const std::string& key, Axes& axes) {
+  constexpr double kMostRows = 8192;
+  const bool sized = axes.front().name == "size";
+  if (!sized) thin(axes, Effort::quick);
+  for (sim::PriceTable::Axis& axis : axes) {
+    auto& points = axis.points;
+    if (axis.name == "rows" || (sized && axis.name == "width"))
+      points = {points.front(), points.back()};
+    else if (axis.name == "ragged" && key != "spmm")
+      points = {1};
+    if (axis.name == "rows" || axis.name == "k") points.back() = std::min(points.back(), kMostRows);
+  }
+}
+
 /// One grid per price key.
 template <class AxesOf>
 std::vector<Grid> each_key(const AxesOf& axes_of) {
@@ -151,7 +167,8 @@ std::vector<Grid> each_key(const AxesOf& axes_of) {
 std::vector<Grid> grids(Effort effort) {
   return each_key([effort](const std::string& key) {
     Axes axes = full_axes(key);
-    if (effort != Effort::full) thin(axes, effort);
+    if (effort == Effort::tiny) thin(axes, effort);
+    if (effort == Effort::quick) coarsen(key, axes);
     return axes;
   });
 }

@@ -123,18 +123,20 @@ constexpr Drawn kOfRelationVertices{
     R"("fanouts": [15, 25], "fanouts_per": "relation", "relabel": "device")",
     kByRelation.edges_per_vertex};
 
-/// An experiment in batches of this many seeds; `links`: these are links.
+/// An experiment in batches of this many seeds; `links`: these are links, of which few are held out.
 Experiment in_batches(const HostTasksBench& bench, const Drawn& drawn, int seeds,
                       bool links = false) {
-  return parse_experiments(fmt::format(R"({{
+  return parse_experiments(
+             fmt::format(R"({{
   "name": "batches", "dataset": {{{}, "vertices": {}, "edges": {}, "features": 4, "classes": 4}},
   "model": {{{}}}, "train": {{"eval_every": 0}}, {}
   "strategy": {{"type": "mini_batch", "batch": {}, {}}},
   "partition": {{"method": "block"}}}})",
-                                       drawn.dataset, bench.sampled_vertices,
-                                       drawn.edges_per_vertex * bench.sampled_vertices, drawn.model,
-                                       links ? R"("links": {},)" : "", seeds, drawn.fanouts),
-                           "calibration", {})
+                         drawn.dataset, bench.sampled_vertices,
+                         drawn.edges_per_vertex * bench.sampled_vertices, drawn.model,
+                         links ? R"("links": {"validation": 0.01, "test": 0.01},)" : "", seeds,
+                         drawn.fanouts),
+             "calibration", {})
       .front();
 }
 
@@ -180,8 +182,7 @@ HostTasksBench smaller(HostTasksBench bench) {
 struct BatchPrice {
   double launch_seconds = 0, edge_seconds = 0, edge_bytes = 0;
 };
-BatchPrice batch_price(const HostTasksBench& bench, const Drawn& drawn) {
-  DatasetCache graphs;
+BatchPrice batch_price(const HostTasksBench& bench, const Drawn& drawn, DatasetCache& graphs) {
   const BatchCost one = batch_cost(bench, drawn, 1, graphs),
                   all = batch_cost(bench, drawn, bench.seeds, graphs);
   const double edges = std::max(1.0, all.edges - one.edges),
@@ -189,9 +190,15 @@ BatchPrice batch_price(const HostTasksBench& bench, const Drawn& drawn) {
   return {std::max(0.0, one.seconds - one.edges * edge), edge, (all.bytes - one.bytes) / edges};
 }
 
-/// From a graph that no cache holds, and from a smaller one.
-sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
-  const BatchPrice far = batch_price(bench, drawn), near = batch_price(smaller(bench), drawn);
+/// The graph that no cache holds, and the smaller one, of several prices.
+struct Graphs {
+  DatasetCache far, near;
+};
+
+/// From both graphs.
+sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn, Graphs& graphs) {
+  const BatchPrice far = batch_price(bench, drawn, graphs.far),
+                   near = batch_price(smaller(bench), drawn, graphs.near);
   sim::HostPrice price =
       by_memory(near.edge_seconds, near.edge_bytes, far.edge_seconds, far.edge_bytes);
   price.launch_seconds = far.launch_seconds;
@@ -199,9 +206,8 @@ sim::HostPrice sample_price(const HostTasksBench& bench, const Drawn& drawn) {
 }
 
 /// Seconds and bytes (of pairing_work) of a pair in batches of links.
-std::pair<double, double> pair_seconds(const HostTasksBench& bench) {
+std::pair<double, double> pair_seconds(const HostTasksBench& bench, DatasetCache& graphs) {
   const Experiment experiment = in_batches(bench, kUntyped, bench.seeds, true);
-  DatasetCache graphs;
   const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
   const LinkBatches& links = *prepared.strategy->links();
   int step = 0;
@@ -217,9 +223,9 @@ std::pair<double, double> pair_seconds(const HostTasksBench& bench) {
           static_cast<double>(pairing_work(pairs, links.graph_bytes()).bytes) / count};
 }
 
-sim::HostPrice pairs_price(const HostTasksBench& bench) {
-  const auto [near, near_bytes] = pair_seconds(smaller(bench));
-  const auto [far, far_bytes] = pair_seconds(bench);
+sim::HostPrice pairs_price(const HostTasksBench& bench, Graphs& graphs) {
+  const auto [near, near_bytes] = pair_seconds(smaller(bench), graphs.near);
+  const auto [far, far_bytes] = pair_seconds(bench, graphs.far);
   return by_memory(near, near_bytes, far, far_bytes);
 }
 
@@ -251,13 +257,14 @@ HostTasksBench host_tasks_bench(Effort effort, int cores) {
 
 HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const FeatureMemory table(bench.table_bytes);
+  Graphs untyped, typed;
   return {.checkpoint = checkpoint_price(bench),
           .serve = serve_price(bench, table),
-          .sample = sample_price(bench, kUntyped),
-          .sample_vertices = sample_price(bench, kOfVertices),
-          .sample_relations = sample_price(bench, kByRelation),
-          .sample_relation_vertices = sample_price(bench, kOfRelationVertices),
-          .pairs = pairs_price(bench),
+          .sample = sample_price(bench, kUntyped, untyped),
+          .sample_vertices = sample_price(bench, kOfVertices, untyped),
+          .sample_relations = sample_price(bench, kByRelation, typed),
+          .sample_relation_vertices = sample_price(bench, kOfRelationVertices, typed),
+          .pairs = pairs_price(bench, untyped),
           .memory_bytes_per_second = memory_rate(bench, table)};
 }
 

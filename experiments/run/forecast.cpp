@@ -102,7 +102,7 @@ void measure_this_machine(bool quiet) {
   if (kClusterFiles.look_up(kThisMachine) && kDeviceFiles.look_up(kThisMachine)) return;
   if (!quiet)
     tell(
-        "measuring this machine coarsely for its simulation (once; some minutes; `orrery "
+        "measuring this machine coarsely for its simulation (once; one to three minutes; `orrery "
         "calibrate` is more exact)\n");
   const auto folder = machine_configs().string();
   const calibrate::Calibration made =

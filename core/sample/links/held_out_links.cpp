@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/terminal/words.hpp"
 
@@ -62,7 +63,8 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
     return static_cast<Vertex>(range.first +
                                std::int64_t(draws.below(static_cast<std::uint64_t>(range.count))));
   };
-  for (const VertexPair& link : scored.links) {
+  const auto draw_for = [&](std::int64_t i) {
+    const VertexPair& link = scored.links[at(i)];
     const std::uint64_t key =
         derived_seed(seed, Purpose::split, static_cast<std::uint32_t>(link.source),
                      static_cast<std::uint32_t>(link.destination));
@@ -75,9 +77,14 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
         pair.destination = draw(task.destinations, draws);
         if (pair.source != pair.destination && !has_edge(graph, pair)) break;
       }
-      scored.negatives.push_back(pair);
+      scored.negatives[at(i * per_link + k)] = pair;
     }
-  }
+  };
+  constexpr std::int64_t kBlock = 256;  // links
+  scored.negatives.resize(scored.links.size() * at(per_link));
+  parallel_for(std::ssize(scored.links), kBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) draw_for(i);
+  });
 }
 
 using LinkLists = std::vector<const std::vector<VertexPair>*>;

@@ -76,6 +76,27 @@ TEST(Grids, AreOfEveryPriceAndWithinItsAxes) {
   EXPECT_EQ(thread_points(8), (std::vector<double>{1, 2, 4, 8}));
 }
 
+/// The larger a point's work is, the longer it takes to measure.
+TEST(Grids, OfACoarseCalibrationHaveAFewPointsOfTheFullOnesAndNoMoreWork) {
+  const auto all = grids(Effort::full), coarse = grids(Effort::quick);
+  std::size_t points = 0, fewer = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t of_key = 1, of_coarse = 1;
+    ASSERT_EQ(coarse[i].axes.size(), all[i].axes.size());
+    for (std::size_t a = 0; a < all[i].axes.size(); ++a) {
+      const auto& axis = all[i].axes[a].points;
+      of_key *= axis.size();
+      of_coarse *= coarse[i].axes[a].points.size();
+      EXPECT_EQ(coarse[i].axes[a].points.front(), axis.front()) << all[i].key;
+      EXPECT_LE(coarse[i].axes[a].points.back(), axis.back()) << all[i].key;
+    }
+    EXPECT_LE(of_coarse, of_key) << all[i].key;
+    points += of_key;
+    fewer += of_coarse;
+  }
+  EXPECT_LT(fewer, points / 2);
+}
+
 TEST(OpBuilders, MakeOperationsWhosePricePointIsTheOneAskedFor) {
   Workspace workspace(16 * kMiB);
   auto all = grids(Effort::full);
