@@ -48,8 +48,8 @@ struct Meeting {
 
 /// How long a rank that has a core looks for the others before it sleeps: to be woken takes longer.
 constexpr double kLookSeconds = 20e-6;
-/// How long one that shares its core yields it to them before it sleeps. A core on which all sleep halts,
-/// and is late when there is work again (measured with 4 to 16 ranks on two cores).
+/// How long one that shares its core yields it to them before it sleeps: epochs of 4 to 16 ranks on two
+/// cores are 2 to 16 % shorter. Supposed cause: a core on which all sleep halts, and is late to go on.
 constexpr double kYieldSeconds = 500e-6;
 
 double now() {

@@ -748,8 +748,8 @@ std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vert
                                                     const ExcludedEntries& excluded) const {
   std::vector<double> lengths;
   lengths.reserve(vertices.size());
-  if (excluded.empty() && owners_.copies == 1) {  // most batches, and their largest lists
-    for (const Vertex v : vertices) lengths.push_back(lengths_[at(v)]);
+  if (excluded.empty()) {  // but for links: nothing to search for
+    for (const Vertex v : vertices) lengths.push_back(lengths_[owners_.in_data(v)]);
     return lengths;
   }
   std::vector<EdgeIndex> gone;
@@ -761,7 +761,7 @@ std::vector<double> SampledBatches::lengths_without(std::span<const Vertex> vert
 double SampledBatches::length_without(Vertex v, const ExcludedEntries& excluded,
                                       std::vector<EdgeIndex>& gone) const {
   const auto copies = static_cast<Vertex>(owners_.copies);
-  const std::size_t stored = at(v / copies);
+  const std::size_t stored = owners_.in_data(v);
   gone.clear();
   if (!excluded.empty())
     excluded.within(graph_->offsets[stored], graph_->offsets[stored + 1], v % copies, gone);

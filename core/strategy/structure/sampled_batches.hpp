@@ -125,11 +125,10 @@ struct RowOwners {
   std::vector<std::int32_t> owner;  ///< [|V|], owner of a vertex of the data set
   std::vector<Vertex> number;       ///< [|V|], row of its first copy
   int copies = 1;
-  std::size_t in_data(Vertex v) const { return at(copies == 1 ? v : v / copies); }
+  /// The vertex of the data set.
+  std::size_t in_data(Vertex v) const { return at(v / copies); }
   std::int32_t owner_of(Vertex v) const { return owner[in_data(v)]; }
-  Vertex number_of(Vertex v) const {
-    return copies == 1 ? number[at(v)] : number[in_data(v)] + v % copies;
-  }
+  Vertex number_of(Vertex v) const { return number[in_data(v)] + v % copies; }
   /// Asks for both before they are needed: each is a line that no cache may hold.
   void ask_for(Vertex v) const {
     prefetch(&owner[in_data(v)]);
