@@ -84,35 +84,52 @@ std::vector<std::string> gpu_trainings(Effort effort) {
 
 struct Timed {
   const Op* op;
-  std::vector<double> seconds;  ///< one per epoch
+  double seconds = 0;
 };
+using TimedEpoch = std::vector<Timed>;
 
-/// The operations of an epoch on the compute lane, each with its seconds in every epoch except the
-/// first.
-std::vector<Timed> operations_of(const RankOutcome& outcome) {
+double seconds_of(const TimedEpoch& epoch) {
+  double sum = 0;
+  for (const Timed& timed : epoch) sum += timed.seconds;
+  return sum;
+}
+
+/// The mean of the epochs without the shortest and the longest. (The sum of the operations' medians would
+/// be below the median of their sums: what delays an operation does so more often than what shortens it.)
+TimedEpoch typical(std::vector<TimedEpoch> epochs) {
+  std::sort(epochs.begin(), epochs.end(),
+            [](const TimedEpoch& a, const TimedEpoch& b) { return seconds_of(a) < seconds_of(b); });
+  if (epochs.size() > 2) {
+    epochs.pop_back();
+    epochs.erase(epochs.begin());
+  }
+  TimedEpoch mean = epochs.front();
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    mean[i].seconds = 0;
+    for (const TimedEpoch& epoch : epochs)
+      mean[i].seconds += epoch[i].seconds / static_cast<double>(epochs.size());
+  }
+  return mean;
+}
+
+/// The operations of a typical epoch on the compute lane, the first one left out.
+TimedEpoch operations_of(const RankOutcome& outcome) {
   std::vector<const Op*> ops;
   for (const Step& step : outcome.program.steps)
     if (const auto* submit = std::get_if<SubmitStep>(&step);
         submit != nullptr && submit->lane == Lane::compute)
       ops.push_back(&submit->op);
-  std::map<int, std::vector<std::pair<const Op*, double>>> by_epoch;
+  std::map<int, TimedEpoch> by_epoch;
   std::size_t i = 0;
   for (const Span& span : outcome.timeline.spans) {
     if (span.lane != Lane::compute) continue;
-    if (span.phase.in_epoch())
-      by_epoch[span.phase.epoch].emplace_back(ops[i], span.end - span.begin);
+    if (span.phase.in_epoch() && span.phase.epoch > 0)
+      by_epoch[span.phase.epoch].push_back({ops[i], span.end - span.begin});
     ++i;
   }
-  std::vector<Timed> timed;
-  for (const auto& [epoch, list] : by_epoch) {
-    if (epoch == 0) continue;
-    timed.resize(list.size());
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      timed[k].op = list[k].first;
-      timed[k].seconds.push_back(list[k].second);
-    }
-  }
-  return timed;
+  std::vector<TimedEpoch> epochs;
+  for (auto& [epoch, list] : by_epoch) epochs.push_back(std::move(list));
+  return typical(std::move(epochs));
 }
 
 /// Every rank of the team trains by itself, all at the same time.
@@ -155,7 +172,7 @@ void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, 
     if (point.empty) continue;
     samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
                        sim::op_seconds(profile, *timed.op, threads),
-                       median(timed.seconds) + profile.roofline.launch_seconds, training});
+                       timed.seconds + profile.roofline.launch_seconds, training});
   }
 }
 

@@ -6,12 +6,31 @@
 namespace orrery {
 namespace {
 
+/// Ranks that wait for each other end an epoch together, to this share of it.
+constexpr double kTogether = 0.02;
+
 /// An epoch on the rank that took longest.
 const EpochCost& slowest(const std::vector<std::vector<EpochCost>>& costs, std::size_t epoch) {
   const auto& rank = *std::max_element(
       costs.begin(), costs.end(),
       [epoch](const auto& a, const auto& b) { return a[epoch].seconds < b[epoch].seconds; });
   return rank[epoch];
+}
+
+double work_of(const Breakdown& parts) { return parts.compute + parts.sample + parts.load; }
+
+/// What an epoch was spent on: its parts on the rank that worked most of those that took longest. The
+/// others waited for it, so theirs would tell of waiting where work is unequal.
+Breakdown parts_of(const std::vector<std::vector<EpochCost>>& costs, std::size_t epoch) {
+  const double seconds = slowest(costs, epoch).seconds;
+  const EpochCost* most = nullptr;
+  for (const auto& rank : costs)
+    if (rank[epoch].seconds >= (1 - kTogether) * seconds &&
+        (most == nullptr || work_of(rank[epoch].breakdown) > work_of(most->breakdown)))
+      most = &rank[epoch];
+  Breakdown parts = most->breakdown;
+  parts.other += seconds - most->seconds;
+  return parts;
 }
 
 double mean_of_periods(const std::vector<double>& seconds, std::size_t period) {
@@ -45,7 +64,7 @@ Measurement measure(const std::vector<std::vector<EpochCost>>& costs,
   if (!order.empty()) {
     const std::size_t median = order[(order.size() - 1) / 2];
     result.epoch_seconds = slowest(costs, median).seconds;
-    result.breakdown = slowest(costs, median).breakdown;
+    result.breakdown = parts_of(costs, median);
     for (const auto& rank : costs) result.ranks.push_back(rank[median]);
   }
   std::int64_t largest = -1;

@@ -19,7 +19,9 @@ struct Measurement {
   /// there are others. With an even number of epochs it is the lower of the two middle ones, so
   /// that it is a real epoch and `breakdown` adds up to it.
   double epoch_seconds = 0;
-  Breakdown breakdown;  ///< parts of that epoch, on its slowest rank
+  /// Parts of that epoch, on the rank that worked most of those that took longest (within 2 %): the others
+  /// waited for it.
+  Breakdown breakdown;
   /// Mean over the last epochs that form whole periods of the strategy, whose epochs may differ in
   /// what they send, without the first epoch; over all epochs if they are too few.
   double mean_epoch_seconds = 0;

@@ -7,7 +7,7 @@ namespace orrery {
 
 /// {"part", "share", "sentence"}; null if a result has no breakdown.
 ///
-/// Rule      Of the exposed parts of the epoch on its slowest rank the largest limits the run; the
+/// Rule      Of the exposed parts of the epoch (Measurement::breakdown) the largest limits the run; the
 ///           three kinds of communication count as one part. Compute: the kind of operation with
 ///           most busy seconds is named. Communication: its kinds and, where a simulation knows
 ///           them, the busiest link. Other: the rank waited for its host, for hand-overs or for

@@ -23,6 +23,7 @@ class alignas(64) Processor {
   Processor(Interconnect& network, int cores, double slowdown, std::uint64_t timer_token)
       : network_(network), cores_(cores), slowdown_(slowdown), timer_token_(timer_token) {}
 
+  bool has_cores() const { return cores_ > 0; }
   /// A task of this many seconds, alone, with this many threads.
   void start(double seconds, int threads, std::uint64_t token);
   /// Seconds of work that every task completes in a second.

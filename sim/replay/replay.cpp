@@ -132,6 +132,9 @@ void Replayer::happen(std::uint64_t token) {
       return work_done(hosts_[at(a)].memory());
     case Happening::lane:
       return wake(a, b);
+    case Happening::woken:
+      ranks_[at(a)].lanes[at(b)].wakes = false;
+      return wake(a, b);
     case Happening::issue:
       ranks_[at(a)].issuing = false;
       return issue(a);

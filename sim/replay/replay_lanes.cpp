@@ -206,7 +206,7 @@ void Replayer::advance(int r, int l) {
   const auto& items = schedule.lanes[at(l)];
   while (!lane.busy && lane.cursor < items.size()) {
     const LaneItem& item = items[lane.cursor];
-    const double time = start_of(rank, item, lane);
+    const double time = start_of(r, l);
     if (time > network_.now()) {
       if (time == kOthersKnow) return;
       // The time is certain if no host can become faster or slower.
@@ -259,9 +259,14 @@ void Replayer::read_files(const Work& task, int r, int l) {
                 token(Happening::task, r, l));
 }
 
-/// When the item starts, as far as is known now: at once, later, or kOthersKnow, if the host or
-/// another lane will wake this one.
-double Replayer::start_of(const Rank& rank, const LaneItem& item, LaneState& lane) {
+/// When the item at the lane's cursor starts, as far as is known now: at once, later, or kOthersKnow, if
+/// the host, another lane or the cores will wake this one. A lane that has waited is handed over to: a
+/// thread that wakes takes a core of its device, if that has cores, and other work there is slower.
+double Replayer::start_of(int r, int l) {
+  const Rank& rank = ranks_[at(r)];
+  LaneState& lane = ranks_[at(r)].lanes[at(l)];
+  if (lane.wakes) return kOthersKnow;
+  const LaneItem& item = rank.schedule().lanes[at(l)][lane.cursor];
   const double now = network_.now();
   const bool waits = item.type == LaneItem::Type::wait &&
                      rank.lanes[at(static_cast<int>(item.waits_for))].cursor < item.index;
@@ -273,14 +278,23 @@ double Replayer::start_of(const Rank& rank, const LaneItem& item, LaneState& lan
   const double issued_at =
       item.issued.submits > rank.first.submits ? time_of(rank, host_time(rank, item.issued)) : now;
   const bool passes = item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing;
+  Processor& processor = processor_of(rank.device);
+  const double handover = s_.behaviour.handover_seconds;
+  const bool on_a_core = processor.has_cores() && handover > 0;
   if (issued_at > now) {
     lane.blocked = true;
-    if (passes || item.type != LaneItem::Type::call || crowded_) return issued_at;
+    if (passes || item.type != LaneItem::Type::call || crowded_ || on_a_core) return issued_at;
   }
   const double time = std::max(now, issued_at);
   if (passes) return time;
-  if (std::exchange(lane.blocked, false)) lane.not_before = time + s_.behaviour.handover_seconds;
-  return std::max(time, lane.not_before);
+  if (!std::exchange(lane.blocked, false)) return std::max(time, lane.not_before);
+  if (on_a_core) {
+    lane.wakes = true;
+    processor.start(handover, 1, token(Happening::woken, r, l));
+    return kOthersKnow;
+  }
+  lane.not_before = time + handover;
+  return lane.not_before;
 }
 
 /// Asks for one wake-up.

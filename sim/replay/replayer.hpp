@@ -28,6 +28,7 @@ enum class Happening : std::uint64_t {
   host_cores,
   host_memory,
   lane,
+  woken,
   issue,
   work,
   task,
@@ -65,6 +66,7 @@ class Replayer final : public NetworkListener {
     bool busy = false;         ///< the item at the cursor runs
     int open = 0;              ///< parts of the running task; collectives that it belongs to
     bool blocked = true;       ///< it had to wait for something
+    bool wakes = false;        ///< is being handed over to, on a core
     bool exchanges = false;  ///< `exchange`, in another line of the cache, has been told something
     double not_before = 0;   ///< hand-over
     double wake_at = -1;     ///< a timer was set for then
@@ -176,7 +178,7 @@ class Replayer final : public NetworkListener {
   void work_off();
   void advance(int r, int l);
   void read_files(const Work& task, int r, int l);
-  double start_of(const Rank& rank, const LaneItem& item, LaneState& lane);
+  double start_of(int r, int l);
   void later(LaneState& lane, int r, int l, double time);
   void begin(LaneState& lane, double time) {
     lane.busy = true;

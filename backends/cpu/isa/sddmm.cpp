@@ -88,9 +88,9 @@ inline void dots_of_entry(const float* x, const float* z, const float* later, fl
 }
 
 /// Vectors with this many lanes; a head fills at least one. `vectors` > 0: exactly this many, so
-/// that their loop is unrolled.
+/// that their loop is unrolled. Not inlined, so that each form has all registers for its loops.
 template <int lanes, int vectors>
-void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
+[[gnu::noinline]] void rows(const SddmmArgs& args, std::int64_t begin, std::int64_t end) {
   constexpr int together = lanes < 8 ? lanes : 8;  // heads
   const SddmmArgs a = args;                        // a copy, so that no store to dots can change it
   const std::int64_t columns = a.width / a.heads;

@@ -50,6 +50,23 @@ TEST(Measurement, HasTheMeanOfWholePeriodsWithoutTheFirstEpoch) {
   EXPECT_DOUBLE_EQ(measure({costs({10, 2, 4})}, {}).mean_epoch_seconds, 3);
 }
 
+/// Two ranks end an epoch within a hundredth of each other: the first has worked, the second waited for it.
+TEST(Measurement, TellsThePartsOfTheRankThatTheOthersWaitedFor) {
+  EpochCost worked{1.99, {}}, waited{2, {}}, early{1, {}};
+  worked.breakdown.compute = 1.99;
+  waited.breakdown.compute = 0.5;
+  waited.breakdown.internal = 1.5;
+  early.breakdown.compute = 1;
+
+  const Measurement m = measure({{worked}, {waited}, {early}}, {});
+  const Measurement alone = measure({{early}, {waited}}, {});
+
+  EXPECT_DOUBLE_EQ(m.epoch_seconds, 2);
+  EXPECT_DOUBLE_EQ(m.breakdown.compute, 1.99);
+  EXPECT_NEAR(m.breakdown.other, 0.01, 1e-12);
+  EXPECT_DOUBLE_EQ(alone.breakdown.internal, 1.5);
+}
+
 TEST(Measurement, HoldsTheMedianEpochOfEveryRank) {
   const Measurement m = measure({costs({10, 1, 3, 5}), costs({9, 2, 1, 4})}, {});
 

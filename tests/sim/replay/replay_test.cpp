@@ -437,6 +437,22 @@ TEST(Replay, HandOversAndSynchronisationCostTime) {
   EXPECT_NEAR(seconds_of(s).at(0), 3e-3 + 2 * 10e-6 + 7e-6, kExact);
 }
 
+/// The second kernel of the compute lane has the core of the machine while the copy lane wakes: the core
+/// does 3 ms of work and wakes two lanes, nothing at the same time.
+TEST(Replay, WhoWakesOnAMachineTakesACore) {
+  Script script;
+  script.work(Lane::compute, 1e-3);
+  script.wait(Lane::copy, Lane::compute);
+  script.work(Lane::compute, 1e-3);
+  script.work(Lane::copy, 1e-3);
+  StarCluster star;
+  star.cores = 1;
+  Simulation s = simulation_of(star.make(), {script.done()});
+  s.behaviour.handover_seconds = 10e-6;
+
+  EXPECT_NEAR(seconds_of(s).at(0), 3e-3 + 2 * 10e-6, kExact);
+}
+
 TEST(Replay, RanksThatWaitForEachOtherForEverAreAnError) {
   Script first, second;
   first.send(Lane::comm, kPair, 1, 1);
