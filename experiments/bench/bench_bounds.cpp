@@ -50,6 +50,8 @@ ORRERY_EVERY_ISA float sum_rows_of(const Edges& edges, const float* x, std::int6
   switch (width) {
     case 16:
       return sum_rows<1>(edges, x);
+    case 48:
+      return sum_rows<3>(edges, x);
     case 64:
       return sum_rows<4>(edges, x);
     case 128:
@@ -75,7 +77,7 @@ void stream_triad(std::int64_t n, float* a, const float* b, const float* c) {
 }
 
 float gather_rows_only(const std::vector<Vertex>& columns, const float* x, std::int64_t width) {
-  ORRERY_ASSERT(width == 16 || width == 64 || width == 128 || width == 256);
+  ORRERY_ASSERT(width == 16 || width == 48 || width == 64 || width == 128 || width == 256);
   const auto edges = static_cast<std::int64_t>(columns.size());
   std::atomic<float> total = 0;
   parallel_for(edges, (std::int64_t{1} << 21) / width, [&](std::int64_t begin, std::int64_t end) {

@@ -22,7 +22,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kWidths[] = {16, 64, 128, 256};
+constexpr std::int64_t kWidths[] = {16, 48, 64, 128, 256};
 
 /// Median seconds of every benchmark so far, by name: later benchmarks are compared with earlier
 /// ones.
