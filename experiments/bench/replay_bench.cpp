@@ -132,7 +132,7 @@ void run(const Collective& collective, int ranks) {
   s.cluster = *experiment.cluster;
   s.devices = experiment.devices;
   s.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
-                 profile.communication_slowdown};
+                 profile.communication_slowdown, profile.variation};
   s.library = library_of(experiment, profile);
   s.collectives.algorithm = collective.algorithm;
   s.timeline_ranks = 0;

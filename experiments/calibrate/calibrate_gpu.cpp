@@ -157,12 +157,11 @@ class GpuMeasurement {
 
   /// The samples whose operations take longer than the host needs to issue one. If the GPU waits
   /// for its host, the time between two events is the host's, which is counted elsewhere.
-  static std::vector<InPlaceSample> without_waiting(std::vector<InPlaceSample> samples,
-                                                    double issue_seconds) {
-    std::erase_if(samples, [issue_seconds](const InPlaceSample& sample) {
+  static InPlace without_waiting(InPlace found, double issue_seconds) {
+    std::erase_if(found.samples, [issue_seconds](const InPlaceSample& sample) {
       return sample.priced_seconds < 2 * issue_seconds;
     });
-    return samples;
+    return found;
   }
 
   /// A GPU has no threads whose number could differ between ranks.

@@ -120,8 +120,9 @@ void add_library(Calibration& c, const MeasuredLibrary& measured) {
   if (measured.error > 0) c.errors.communication[name] = rounded(measured.error);
 }
 
-void add_in_place(Calibration& c, std::vector<InPlaceSample> samples) {
-  c.in_place = std::move(samples);
+void add_in_place(Calibration& c, InPlace found) {
+  c.in_place = std::move(found.samples);
+  c.profile.variation = rounded(found.variation);
   c.profile.in_place = fit_in_place(c.in_place);
   for (auto& [key, table] : c.profile.in_place)
     for (double& factor : table.seconds) factor = rounded(factor);

@@ -73,7 +73,7 @@ void add_host_tasks(Calibration& calibration, const HostTasks& tasks);
 void add_library(Calibration& calibration, const MeasuredLibrary& library);
 
 /// Adds what operations take inside of trainings, and how far their prices are off there.
-void add_in_place(Calibration& calibration, std::vector<InPlaceSample> samples);
+void add_in_place(Calibration& calibration, InPlace found);
 
 /// The contents of the device profile and the cluster file.
 nlohmann::ordered_json profile_file_of(const Calibration& calibration);

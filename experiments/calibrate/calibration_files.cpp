@@ -143,6 +143,10 @@ std::string source_of(const Calibration& c, const std::string& path) {
                             "issue_seconds and handover_seconds"
                           : "median until a host that waited goes on");
   if (path == "communication_slowdown") return source_of_slowdown(c);
+  if (path == "variation")
+    return measured(
+        "equal trainings of two ranks at the same time: how their ratio changes over epochs, in "
+        "stretches of an eighth of one, for an operation");
   return source_of_library(c, path);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>
@@ -112,8 +113,8 @@ TimedEpoch typical(std::vector<TimedEpoch> epochs) {
   return mean;
 }
 
-/// The operations of a typical epoch on the compute lane, the first one left out.
-TimedEpoch operations_of(const RankOutcome& outcome) {
+/// The operations of each epoch on the compute lane, the first epoch left out.
+std::vector<TimedEpoch> epochs_of(const RankOutcome& outcome) {
   std::vector<const Op*> ops;
   for (const Step& step : outcome.program.steps)
     if (const auto* submit = std::get_if<SubmitStep>(&step);
@@ -129,7 +130,41 @@ TimedEpoch operations_of(const RankOutcome& outcome) {
   }
   std::vector<TimedEpoch> epochs;
   for (auto& [epoch, list] : by_epoch) epochs.push_back(std::move(list));
-  return typical(std::move(epochs));
+  return epochs;
+}
+
+/// The squared InPlace::variation, from two ranks that did the same at the same time.
+double squared_variation(const std::vector<TimedEpoch>& one, const std::vector<TimedEpoch>& other) {
+  constexpr double kStretch = 1.0 / 8, kMost = 0.5;
+  const TimedEpoch mean = typical(one);
+  const auto seconds_in = [](const TimedEpoch& epoch, std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += epoch[i].seconds;
+    return sum;
+  };
+  double sum = 0;
+  int stretches = 0;
+  for (std::size_t begin = 0, end = 0; begin < mean.size(); begin = end) {
+    double seconds = 0, squares = 0;
+    for (; end < mean.size() && seconds < kStretch * seconds_of(mean); ++end) {
+      seconds += mean[end].seconds;
+      squares += mean[end].seconds * mean[end].seconds;
+    }
+    std::vector<double> apart;  // in logarithms
+    for (std::size_t e = 0; e < one.size(); ++e)
+      apart.push_back(
+          std::clamp(std::log(seconds_in(one[e], begin, end) / seconds_in(other[e], begin, end)),
+                     -kMost, kMost));
+    const double middle =
+        std::accumulate(apart.begin(), apart.end(), 0.0) / static_cast<double>(apart.size());
+    double of_both = 0;
+    for (const double a : apart) of_both += (a - middle) * (a - middle);
+    of_both /= static_cast<double>(std::max<std::size_t>(2, apart.size()) - 1);
+    // As if each operation varied by itself: n equal ones vary by 1 / n of one's variance.
+    sum += of_both / 2 * seconds * seconds / squares;
+    ++stretches;
+  }
+  return sum / std::max(1, stretches);
 }
 
 /// Every rank of the team trains by itself, all at the same time.
@@ -167,7 +202,7 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
 
 void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, int threads,
                  int training, std::vector<InPlaceSample>& samples) {
-  for (const Timed& timed : operations_of(outcome)) {
+  for (const Timed& timed : typical(epochs_of(outcome))) {
     const sim::PricePoint point = sim::price_point(*timed.op);
     if (point.empty) continue;
     samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
@@ -220,39 +255,43 @@ std::vector<double> ratios(const std::vector<Sums>& sums) {
 }
 
 /// Trainings on every team.
-std::vector<InPlaceSample> samples_of(const std::vector<std::string>& files,
-                                      const std::vector<Team>& teams, const std::string& kernels,
-                                      const sim::DeviceProfile& profile, const Report& report) {
-  std::vector<InPlaceSample> samples;
-  double done = 0;
-  int training = 0;
+InPlace in_trainings(const std::vector<std::string>& files, const std::vector<Team>& teams,
+                     const std::string& kernels, const sim::DeviceProfile& profile,
+                     const Report& report) {
+  InPlace found;
+  double done = 0, squares = 0;
+  int training = 0, pairs = 0;
   for (const std::string& file : files) {
     const Experiment experiment = parse_experiments(file, "calibration", {}).front();
     const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
     for (const Team& team : teams) {
-      for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
-        add_samples(outcome, profile, team.threads, training, samples);
+      const std::vector<RankOutcome> outcomes = train_side_by_side(prepared, team, kernels);
+      for (const RankOutcome& outcome : outcomes)
+        add_samples(outcome, profile, team.threads, training, found.samples);
+      for (std::size_t r = 1; r < outcomes.size(); r += 2, ++pairs)
+        squares += squared_variation(epochs_of(outcomes[r - 1]), epochs_of(outcomes[r]));
       report(++done / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
     }
     ++training;
   }
-  return samples;
+  if (pairs > 0) found.variation = std::sqrt(squares / pairs);
+  return found;
 }
 
 }  // namespace
 
-std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProfile& profile,
-                                            int cores, const Report& report) {
+InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int cores,
+                         const Report& report) {
   std::vector<Team> teams;
   for (const int threads : std::set<int>{1, cores})
     teams.push_back({std::max(1, cores / threads), threads});
-  return samples_of(trainings(effort), teams, "cpu", profile, report);
+  return in_trainings(trainings(effort), teams, "cpu", profile, report);
 }
 
-std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
-                                                   const Report& report) {
-  return samples_of(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
+InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
+                                const Report& report) {
+  return in_trainings(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
 }
 
 std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {

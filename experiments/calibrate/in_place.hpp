@@ -19,16 +19,24 @@ struct InPlaceSample {
   int training = 0;  ///< which of the trainings it is from
 };
 
+/// What was found in trainings.
+struct InPlace {
+  std::vector<InPlaceSample> samples;
+  /// DeviceProfile::variation: of the time that two ranks take for equal work, side by side, over stretches
+  /// of an eighth of an epoch, for an operation. 0 if no two ranks trained.
+  double variation = 0;
+};
+
 /// Trains generated graphs of several sizes: with as many ranks as there are cores, each on its own
 /// graph, side by side and without communication; and with one rank on all cores. So an operation
-/// finds in the caches what the operations before it left. Takes the median over epochs for each
-/// operation.
-std::vector<InPlaceSample> measure_in_place(Effort effort, const sim::DeviceProfile& profile,
-                                            int cores, const Report& report);
+/// finds in the caches what the operations before it left. Takes the mean over typical epochs for
+/// each operation.
+InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int cores,
+                         const Report& report);
 
 /// The same on the first GPU, one rank.
-std::vector<InPlaceSample> measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
-                                                   const Report& report);
+InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
+                                const Report& report);
 
 /// Factors by price key over the bytes that an operation touches, and threads: at each point Σ
 /// measured / Σ priced over the samples around it, each weighted by its nearness in logarithms; a

@@ -83,6 +83,9 @@ void print(const Calibration& c, const Written& files) {
   fmt::print("{}: {}FLOP/s dense, {} memory\n",
              c.gpu ? c.gpu->product : fmt::format("all {} cores", c.cores),
              human_count(c.flops_per_second), human_rate(c.memory_bytes_per_second));
+  if (c.profile.variation > 0)
+    fmt::print("an operation's time varies by {} from core to core\n",
+               human_percent(c.profile.variation, 1));
   fmt::print("{}\n", wrapped("verdict: " + verdict(c), width));
   fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
              files.cluster);
@@ -101,6 +104,7 @@ Json to_json(const Calibration& c, const Written& files) {
            {"lane_seconds", c.host.lane_seconds},
            {"handover_seconds", c.host.handover_seconds},
            {"sync_seconds", c.host.sync_seconds},
+           {"variation", c.profile.variation},
            {"tables", Json::object()},
            {"libraries", Json::object()},
            {"note", c.mpi.note},

@@ -219,6 +219,7 @@ sim::DeviceProfile make_profile(const Json& file, Efficiencies which) {
   profile.handover_seconds = number(file, "handover_seconds");
   profile.sync_seconds = number(file, "sync_seconds");
   profile.communication_slowdown = number(file, "communication_slowdown");
+  if (file.contains("variation")) profile.variation = number(file, "variation");
   profile.roofline.launch_seconds = number(file, "launch_seconds");
   if (file.contains("roofline")) read_roofline(file["roofline"], which, profile.roofline);
   if (file.contains("tables"))
@@ -320,6 +321,7 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   add("handover_seconds", profile.handover_seconds);
   add("sync_seconds", profile.sync_seconds);
   add("communication_slowdown", profile.communication_slowdown);
+  if (profile.variation > 0) add("variation", profile.variation);
   if (!profile.roofline.by_kind.empty())
     file["roofline"] = roofline_json(profile.roofline, source_of);
   file["libraries"] = Json::object();

@@ -89,6 +89,9 @@ struct DeviceProfile {
   double sync_seconds = 0;      ///< time from the end of what the host waits for to its next step
   /// Factor on the time of a kernel while the device also communicates (MG-GCN 6.4).
   double communication_slowdown = 1;
+  /// Standard deviation of an operation's time over its mean, by what delays one device and not the others
+  /// at the same time. Prices are means.
+  double variation = 0;
   std::map<std::string, Library> libraries;  ///< by name
   std::map<std::string, HostPrice> host;     ///< by kind of host task ("checkpoint")
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "sim/replay/replayer.hpp"
+#include "sim/replay/variation.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -220,7 +221,10 @@ void Replayer::advance(int r, int l) {
       case LaneItem::Type::work: {
         const Work& work = schedule.works[item.index];
         begin(lane);
-        processor_of(rank.device).start(work.seconds, work.threads, token(Happening::work, r, l));
+        const double variation = s_.behaviour.variation;
+        const double factor = variation > 0 ? variation_factor(variation, r, l, lane.cursor) : 1;
+        processor_of(rank.device)
+            .start(work.seconds * factor, work.threads, token(Happening::work, r, l));
         break;
       }
       case LaneItem::Type::task: {

@@ -24,6 +24,7 @@ enum class Engine : std::uint8_t { fluid, simgrid };
 struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
   double communication_slowdown = 1;
+  double variation = 0;
   bool operator==(const DeviceBehaviour&) const = default;
 };
 

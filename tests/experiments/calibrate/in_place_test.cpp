@@ -76,18 +76,20 @@ TEST(InPlace, OneTrainingSaysNothingOfErrors) {
   EXPECT_FALSE(errors_of({{"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0}}).known());
 }
 
-TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPrice) {
+TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPriceAndRanksDiffer) {
   sim::DeviceProfile profile;
   profile.name = "flat";
   for (const char* key : {"spmm", "gemm", "gemm/transpose_a", "gemm/transpose_b", "activate",
                           "activate/dropout", "activate_backward", "column_sum", "loss", "adam"})
     profile.tables[key] = {{{"threads", {1}}}, {1e-3}, 0};
 
-  const auto samples =
+  const InPlace found =
       measure_in_place(Effort::tiny, profile, 2, [](double, const std::string&) {});
 
-  ASSERT_GT(samples.size(), 30U);
-  for (const InPlaceSample& sample : samples) {
+  EXPECT_GT(found.variation, 0);
+  EXPECT_LT(found.variation, 1);
+  ASSERT_GT(found.samples.size(), 30U);
+  for (const InPlaceSample& sample : found.samples) {
     EXPECT_NEAR(sample.priced_seconds, 1e-3, 1e-15);
     EXPECT_GT(sample.measured_seconds, 0);
     EXPECT_GT(sample.bytes, 0);

@@ -1,0 +1,25 @@
+// Operations take longer and shorter than their prices, on each rank at other times: who waits for others
+// waits for the one that happens to be last.
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/base/rng.hpp"
+
+namespace orrery::sim {
+
+/// A factor on the seconds of a rank's item of a lane: log-normal, of mean 1, with `share` as its standard
+/// deviation. It is a function of its arguments.
+inline double variation_factor(double share, int rank, int lane, std::uint32_t item) {
+  const r123::Philox4x32::key_type of_replays{{0x72657061, 0x6c617973}};
+  const r123::Philox4x32::ctr_type draw{
+      {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(lane), item, 0}};
+  const auto bits = r123::Philox4x32{}(draw, of_replays);
+  const double variance = std::log1p(share * share);
+  return std::exp(std::sqrt(variance) * normal_float(bits[0], bits[1]) - variance / 2);
+}
+
+}  // namespace orrery::sim
