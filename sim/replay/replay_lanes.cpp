@@ -264,8 +264,8 @@ void Replayer::read_files(const Work& task, int r, int l) {
 }
 
 /// When the item at the lane's cursor starts, as far as is known now: at once, later, or kOthersKnow, if
-/// the host, another lane or the cores will wake this one. A lane that has waited is handed over to: a
-/// thread that wakes takes a core of its device, if that has cores, and other work there is slower.
+/// the host, another lane or the cores will wake this one. A lane that has waited is handed over to: on a
+/// machine the thread that wakes takes a core, and other work there is slower.
 double Replayer::start_of(int r, int l) {
   const Rank& rank = ranks_[at(r)];
   LaneState& lane = ranks_[at(r)].lanes[at(l)];
@@ -284,7 +284,7 @@ double Replayer::start_of(int r, int l) {
   const bool passes = item.type == LaneItem::Type::wait || item.type == LaneItem::Type::nothing;
   Processor& processor = processor_of(rank.device);
   const double handover = s_.behaviour.handover_seconds;
-  const bool on_a_core = processor.has_cores() && handover > 0;
+  const bool on_a_core = !hosts_beside_ && processor.has_cores() && handover > 0;
   if (issued_at > now) {
     lane.blocked = true;
     if (passes || item.type != LaneItem::Type::call || crowded_ || on_a_core) return issued_at;
