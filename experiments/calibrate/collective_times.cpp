@@ -100,7 +100,7 @@ CollectiveTimes combined(CollectiveTimes a, const CollectiveTimes& b,
 }
 
 CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int rank, int ranks,
-                          std::int64_t bytes, int repetitions) {
+                          std::int64_t bytes, int repetitions, bool by_size) {
   const std::int64_t largest = bytes / 4;
   // Each size has tensors of its own, as in a training: large ones lie on other pages than short ones.
   // They are there for their calls alone, as a GPU has room for one set.
@@ -135,6 +135,7 @@ CollectiveTimes time_once(Communicator& communicator, RankDevice& device, int ra
   times.small_exchange_seconds = exchange(1, 20 * repetitions);
   times.small_all_reduce_seconds = all_reduce(1, 20 * repetitions);
   times.broadcast_seconds = broadcast(largest, repetitions);
+  if (!by_size) return times;
   for (const int divisor : {256, 32, 4, 1}) times.sizes.push_back(sized(divisor));
   for (const int divisor : {64, 8}) times.left_out.push_back(sized(divisor));
   return times;
@@ -150,10 +151,10 @@ CollectiveTimes faster(const CollectiveTimes& a, const CollectiveTimes& b) {
 }
 
 CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
-                                 int ranks, std::int64_t bytes, int repetitions) {
+                                 int ranks, std::int64_t bytes, int repetitions, bool by_size) {
   ask_for_short_turns();  // as the lanes of a rank
   const auto round = [&] {
-    return time_once(communicator, device, rank, ranks, bytes, repetitions);
+    return time_once(communicator, device, rank, ranks, bytes, repetitions, by_size);
   };
   CollectiveTimes least = round();
   for (int i = 1; i < kRounds; ++i) least = faster(least, round());

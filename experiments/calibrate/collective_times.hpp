@@ -28,8 +28,9 @@ CollectiveTimes faster(const CollectiveTimes& a, const CollectiveTimes& b);
 
 /// All ranks call it alike, each with the device that holds its operands; `bytes` of the largest.
 /// They cycle over several buffers. The smallest of the medians of rounds; every rank has its own
-/// view of them.
+/// view of them. Without `by_size`, `sizes` and `left_out` stay empty.
 CollectiveTimes time_collectives(Communicator& communicator, RankDevice& device, int rank,
-                                 int ranks, std::int64_t bytes, int repetitions);
+                                 int ranks, std::int64_t bytes, int repetitions,
+                                 bool by_size = true);
 
 }  // namespace orrery::calibrate

@@ -33,15 +33,17 @@ CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t by
   return *slowest;
 }
 
-/// Two ranks of the probe; none if the job fails.
+/// Two ranks of the probe, with mpirun's options and the probe's; none if the job fails.
 std::optional<CollectiveTimes> job(const std::string& probe,
-                                   const std::vector<std::string>& options, bool thorough) {
+                                   const std::vector<std::string>& options, bool thorough,
+                                   const std::vector<std::string>& of_probe = {}) {
   std::vector<std::string> words{"timeout", "-k", "5", "100", "mpirun"};
   if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
   words.insert(words.end(),
                {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"-n", "2", probe, thorough ? "12" : "3"});
+  words.insert(words.end(), of_probe.begin(), of_probe.end());
   const auto run = run_program(words, "/dev/null");
   if (!run || !run->succeeded()) return std::nullopt;
   const auto begin = run->output.find('{');
@@ -125,17 +127,19 @@ MpiMeasurement measure_mpi(const std::string& probe, bool thorough) {
   }
   m.library = library_of("mpi", *shared);
   m.error = error_of(*m.library, *shared);
-  const auto tcp = job(probe, {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"}, thorough);
+  const auto tcp =
+      job(probe, {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"}, thorough, {"broadcast"});
   if (!tcp) {
     m.note =
         "core_seconds_per_byte of library \"mpi\" is left out: no Open MPI that could be held "
         "to TCP";
     return m;
   }
-  m.library->core_seconds_per_byte = tcp->broadcast_seconds / tcp->sizes.back().bytes;
+  const double bytes = shared->sizes.back().bytes;  // of the largest, in both jobs
+  m.library->core_seconds_per_byte = tcp->broadcast_seconds / bytes;
   m.tcp_latency_seconds =
       std::max(1e-7, tcp->small_exchange_seconds - shared->small_exchange_seconds);
-  m.tcp_bytes_per_second = tcp->sizes.back().bytes / tcp->broadcast_seconds;
+  m.tcp_bytes_per_second = bytes / tcp->broadcast_seconds;
   return m;
 }
 
