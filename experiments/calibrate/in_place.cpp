@@ -8,6 +8,7 @@
 #include <exception>
 #include <numeric>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -83,88 +84,52 @@ std::vector<std::string> gpu_trainings(Effort effort) {
   };
 }
 
-struct Timed {
-  const Op* op;
-  double seconds = 0;
+/// The operations of a training's epochs on the compute lane, the first epoch left out.
+struct TimedEpochs {
+  std::vector<const Op*> ops;  ///< of one epoch
+  EpochSeconds seconds;
 };
-using TimedEpoch = std::vector<Timed>;
 
-double seconds_of(const TimedEpoch& epoch) {
-  double sum = 0;
-  for (const Timed& timed : epoch) sum += timed.seconds;
-  return sum;
+double sum_of(std::span<const double> seconds) {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
-/// The mean of the epochs without the shortest and the longest. (The sum of the operations' medians would
-/// be below the median of their sums: what delays an operation does so more often than what shortens it.)
-TimedEpoch typical(std::vector<TimedEpoch> epochs) {
+/// Of each operation, the mean of the epochs without the shortest and the longest. (The sum of the medians
+/// would be below the median of the sums: what delays an operation does so more often than what shortens
+/// it.)
+std::vector<double> typical(EpochSeconds epochs) {
   std::sort(epochs.begin(), epochs.end(),
-            [](const TimedEpoch& a, const TimedEpoch& b) { return seconds_of(a) < seconds_of(b); });
+            [](const auto& a, const auto& b) { return sum_of(a) < sum_of(b); });
   if (epochs.size() > 2) {
     epochs.pop_back();
     epochs.erase(epochs.begin());
   }
-  TimedEpoch mean = epochs.front();
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i].seconds = 0;
-    for (const TimedEpoch& epoch : epochs)
-      mean[i].seconds += epoch[i].seconds / static_cast<double>(epochs.size());
-  }
+  std::vector<double> mean(epochs.front().size(), 0.0);
+  for (const std::vector<double>& epoch : epochs)
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += epoch[i] / static_cast<double>(epochs.size());
   return mean;
 }
 
-/// The operations of each epoch on the compute lane, the first epoch left out.
-std::vector<TimedEpoch> epochs_of(const RankOutcome& outcome) {
+TimedEpochs epochs_of(const RankOutcome& outcome) {
   std::vector<const Op*> ops;
   for (const Step& step : outcome.program.steps)
     if (const auto* submit = std::get_if<SubmitStep>(&step);
         submit != nullptr && submit->lane == Lane::compute)
       ops.push_back(&submit->op);
-  std::map<int, TimedEpoch> by_epoch;
+  TimedEpochs epochs;
+  int last = 0;
   std::size_t i = 0;
   for (const Span& span : outcome.timeline.spans) {
     if (span.lane != Lane::compute) continue;
-    if (span.phase.in_epoch() && span.phase.epoch > 0)
-      by_epoch[span.phase.epoch].push_back({ops[i], span.end - span.begin});
-    ++i;
+    const Op* op = ops[i++];
+    if (!span.phase.in_epoch() || span.phase.epoch == 0) continue;
+    if (span.phase.epoch != last) epochs.seconds.emplace_back();
+    last = span.phase.epoch;
+    epochs.seconds.back().push_back(span.end - span.begin);
+    if (epochs.seconds.size() == 1) epochs.ops.push_back(op);
   }
-  std::vector<TimedEpoch> epochs;
-  for (auto& [epoch, list] : by_epoch) epochs.push_back(std::move(list));
   return epochs;
-}
-
-/// The squared InPlace::variation, from two ranks that did the same at the same time.
-double squared_variation(const std::vector<TimedEpoch>& one, const std::vector<TimedEpoch>& other) {
-  constexpr double kStretch = 1.0 / 8, kMost = 0.5;
-  const TimedEpoch mean = typical(one);
-  const auto seconds_in = [](const TimedEpoch& epoch, std::size_t begin, std::size_t end) {
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += epoch[i].seconds;
-    return sum;
-  };
-  double sum = 0;
-  int stretches = 0;
-  for (std::size_t begin = 0, end = 0; begin < mean.size(); begin = end) {
-    double seconds = 0, squares = 0;
-    for (; end < mean.size() && seconds < kStretch * seconds_of(mean); ++end) {
-      seconds += mean[end].seconds;
-      squares += mean[end].seconds * mean[end].seconds;
-    }
-    std::vector<double> apart;  // in logarithms
-    for (std::size_t e = 0; e < one.size(); ++e)
-      apart.push_back(
-          std::clamp(std::log(seconds_in(one[e], begin, end) / seconds_in(other[e], begin, end)),
-                     -kMost, kMost));
-    const double middle =
-        std::accumulate(apart.begin(), apart.end(), 0.0) / static_cast<double>(apart.size());
-    double of_both = 0;
-    for (const double a : apart) of_both += (a - middle) * (a - middle);
-    of_both /= static_cast<double>(std::max<std::size_t>(2, apart.size()) - 1);
-    // As if each operation varied by itself: n equal ones vary by 1 / n of one's variance.
-    sum += of_both / 2 * seconds * seconds / squares;
-    ++stretches;
-  }
-  return sum / std::max(1, stretches);
 }
 
 /// Every rank of the team trains by itself, all at the same time.
@@ -202,12 +167,15 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
 
 void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, int threads,
                  int training, std::vector<InPlaceSample>& samples) {
-  for (const Timed& timed : typical(epochs_of(outcome))) {
-    const sim::PricePoint point = sim::price_point(*timed.op);
+  const TimedEpochs epochs = epochs_of(outcome);
+  const std::vector<double> seconds = typical(epochs.seconds);
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const Op& op = *epochs.ops[i];
+    const sim::PricePoint point = sim::price_point(op);
     if (point.empty) continue;
-    samples.push_back({std::string(point.key), bytes_of(*timed.op), static_cast<double>(threads),
-                       sim::op_seconds(profile, *timed.op, threads),
-                       timed.seconds + profile.roofline.launch_seconds, training});
+    samples.push_back({std::string(point.key), bytes_of(op), static_cast<double>(threads),
+                       sim::op_seconds(profile, op, threads),
+                       seconds[i] + profile.roofline.launch_seconds, training});
   }
 }
 
@@ -269,13 +237,14 @@ InPlace in_trainings(const std::vector<std::string>& files, const std::vector<Te
       for (const RankOutcome& outcome : outcomes)
         add_samples(outcome, profile, team.threads, training, found.samples);
       for (std::size_t r = 1; r < outcomes.size(); r += 2, ++pairs)
-        squares += squared_variation(epochs_of(outcomes[r - 1]), epochs_of(outcomes[r]));
+        squares +=
+            squared_variation(epochs_of(outcomes[r - 1]).seconds, epochs_of(outcomes[r]).seconds);
       report(++done / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
     }
     ++training;
   }
-  if (pairs > 0) found.variation = std::sqrt(squares / pairs);
+  if (pairs > 0) found.variation = std::min(1.0, std::sqrt(squares / pairs));
   return found;
 }
 
@@ -292,6 +261,36 @@ InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int c
 InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
                                 const Report& report) {
   return in_trainings(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
+}
+
+double squared_variation(const EpochSeconds& one, const EpochSeconds& other) {
+  constexpr double kStretch = 1.0 / 8;
+  constexpr double kMost = 0.5;  // of a logarithm: more is a disturbance
+  const std::vector<double> mean = typical(one);
+  double sum = 0;
+  int stretches = 0;
+  for (std::size_t begin = 0, end = 0; begin < mean.size(); begin = end, ++stretches) {
+    double seconds = 0, squares = 0;
+    for (; end < mean.size() && seconds < kStretch * sum_of(mean); ++end) {
+      seconds += mean[end];
+      squares += mean[end] * mean[end];
+    }
+    const auto in_stretch = [&](const std::vector<double>& epoch) {
+      return sum_of(std::span(epoch).subspan(begin, end - begin));
+    };
+    std::vector<double> apart;
+    for (std::size_t e = 0; e < one.size(); ++e)
+      apart.push_back(std::log(in_stretch(one[e]) / in_stretch(other[e])));
+    const double middle = median(apart);
+    for (double& a : apart) a = std::clamp(a - middle, -kMost, kMost);
+    const double mean_apart = sum_of(apart) / static_cast<double>(apart.size());
+    double of_both = 0;
+    for (const double a : apart) of_both += (a - mean_apart) * (a - mean_apart);
+    of_both /= static_cast<double>(std::max<std::size_t>(2, apart.size()) - 1);
+    // As if each operation varied by itself: the sum of n equal ones varies by 1 / n of one's variance.
+    sum += of_both / 2 * seconds * seconds / squares;
+  }
+  return sum / std::max(1, stretches);
 }
 
 std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSample>& samples) {

@@ -38,6 +38,15 @@ InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int c
 InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
                                 const Report& report);
 
+/// Seconds of an epoch's operations, for each epoch.
+using EpochSeconds = std::vector<std::vector<double>>;
+
+/// InPlace::variation, squared, from two ranks that did equal work at the same time: how far the ratio of
+/// their stretches strays from epoch to epoch. What delays both alike does not count.
+///
+/// Shapes    [epochs, operations] > 0, of both ranks
+double squared_variation(const EpochSeconds& one, const EpochSeconds& other);
+
 /// Factors by price key over the bytes that an operation touches, and threads: at each point Σ
 /// measured / Σ priced over the samples around it, each weighted by its nearness in logarithms; a
 /// point without samples gets the factor of the nearest point with some.

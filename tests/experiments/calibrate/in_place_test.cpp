@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "core/base/index.hpp"
+#include "core/base/rng.hpp"
 #include "sim/price/price_table.hpp"
 
 namespace orrery::calibrate {
@@ -74,6 +76,28 @@ TEST(InPlace, ErrorsAreThoseOfATrainingThatWasLeftOut) {
 
 TEST(InPlace, OneTrainingSaysNothingOfErrors) {
   EXPECT_FALSE(errors_of({{"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0}}).known());
+}
+
+/// Operations of 1, 2 and 3 ms that vary by a tenth on each rank, and by a quarter on both at once; one rank is
+/// half as fast.
+TEST(InPlace, VariationIsWhatEachRankHasByItself) {
+  constexpr int kEpochs = 400, kOperations = 40;
+  Sequence draw(3, Purpose::features, 0);
+  const auto varied = [&](double share) {
+    const std::uint32_t u = draw.word(), v = draw.word();
+    return std::exp(share * normal_float(u, v));
+  };
+  EpochSeconds one(kEpochs), other(kEpochs);
+  for (int e = 0; e < kEpochs; ++e) {
+    const double common = varied(0.25);
+    for (int i = 0; i < kOperations; ++i) {
+      one[at(e)].push_back((1 + i % 3) * common * varied(0.1));
+      other[at(e)].push_back(2 * (1 + i % 3) * common * varied(0.1));
+    }
+  }
+
+  EXPECT_NEAR(std::sqrt(squared_variation(one, other)), 0.1, 0.01);
+  EXPECT_NEAR(squared_variation(one, one), 0, 1e-12);
 }
 
 TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPriceAndRanksDiffer) {
