@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kTrainings = 2;  // of each kind, before and after the tables
+
 void require_memory(int cores) {
   const std::int64_t needed = 2 * TimingOptions{}.workspace_bytes * cores;
   if (main_memory_bytes() < 2 * needed)
@@ -54,15 +56,23 @@ Calibration calibrate(Effort effort, const std::string& probe) {
   const MeasuredLibrary threads = measure_threads(cpu_threads(c.cores, thorough));
   report(0.02, "ranks over MPI");
   c.mpi = measure_mpi(probe, thorough);
+  std::vector<Trained> trained;
+  const auto train_from = [&](double begin_share, double end_share, int times) {
+    for (int i = 0; i < times; ++i)
+      for (Trained& t : train(effort, c.cores, [&](double share, const std::string&what) {
+             report(begin_share + (end_share - begin_share) * (i + share) / times, what);
+           }))
+        trained.push_back(std::move(t));
+  };
+  // Before and after the tables: others on a shared machine make it slower for seconds to minutes.
+  if (effort == Effort::full) train_from(0.05, 0.1, kTrainings);
   c.tables = measure_tables(
       cpu_bench(effort, c.cores), effort,
-      [&](double share, const std::string& what) { report(0.05 + 0.85 * share, what); });
+      [&](double share, const std::string& what) { report(0.1 + 0.8 * share, what); });
   // The time between two operations on a lane is part of every price.
   derive_profile(c, c.host.lane_seconds);
-  add_in_place(
-      c, measure_in_place(effort, c.profile, c.cores, [&](double share, const std::string& what) {
-        report(0.9 + 0.1 * share, what);
-      }));
+  train_from(0.9, 1, effort == Effort::full ? kTrainings : 1);
+  add_in_place(c, in_place_of(trained, c.profile));
   add_library(c, threads);
   if (c.mpi.library) add_library(c, {*c.mpi.library, c.mpi.error});
   add_other_work(c, watch.seen());

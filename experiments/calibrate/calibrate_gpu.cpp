@@ -74,8 +74,8 @@ class GpuMeasurement {
     c.tables = tables();
     derive_profile(c, 0);  // what lies between two operations on a lane is in the tables
     add_library(c, threads);
-    add_in_place(c, without_waiting(measure_in_place_on_gpu(effort_, c.profile, part(0.9, 0.1)),
-                                    c.host.issue_seconds));
+    const InPlace found = in_place_of(train_on_gpu(effort_, part(0.9, 0.1)), c.profile);
+    add_in_place(c, without_waiting(found, c.host.issue_seconds));
     for (auto& [key, table] : c.profile.in_place) drop_threads(table);
     add_other_work(c, watch.seen());
     c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -13,7 +13,7 @@ constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 Axes full_axes(const std::string& key) {
   if (key == "spmm")
     return {{"rows", {128, 2048, 8192, 32768}},
-            {"degree", {0.5, 2, 6, 64}},
+            {"degree", {0.5, 6, 64}},
             {"width", {4, 16, 64, 256}},
             {"ragged", {1, 2}},
             {"reuse_bytes", {128 * kKiB, 1 * kMiB, 6 * kMiB, 24 * kMiB, 96 * kMiB}}};

@@ -84,12 +84,6 @@ std::vector<std::string> gpu_trainings(Effort effort) {
   };
 }
 
-/// The operations of a training's epochs on the compute lane, the first epoch left out.
-struct TimedEpochs {
-  std::vector<const Op*> ops;  ///< of one epoch
-  EpochSeconds seconds;
-};
-
 double sum_of(std::span<const double> seconds) {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
@@ -111,25 +105,26 @@ std::vector<double> typical(EpochSeconds epochs) {
   return mean;
 }
 
-TimedEpochs epochs_of(const RankOutcome& outcome) {
+/// What a rank did on the compute lane.
+void add_rank(Trained& trained, const RankOutcome& outcome) {
   std::vector<const Op*> ops;
   for (const Step& step : outcome.program.steps)
     if (const auto* submit = std::get_if<SubmitStep>(&step);
         submit != nullptr && submit->lane == Lane::compute)
       ops.push_back(&submit->op);
-  TimedEpochs epochs;
+  EpochSeconds& epochs = trained.ranks.emplace_back();
+  trained.ops.clear();
   int last = 0;
   std::size_t i = 0;
   for (const Span& span : outcome.timeline.spans) {
     if (span.lane != Lane::compute) continue;
     const Op* op = ops[i++];
     if (!span.phase.in_epoch() || span.phase.epoch == 0) continue;
-    if (span.phase.epoch != last) epochs.seconds.emplace_back();
+    if (span.phase.epoch != last) epochs.emplace_back();
     last = span.phase.epoch;
-    epochs.seconds.back().push_back(span.end - span.begin);
-    if (epochs.seconds.size() == 1) epochs.ops.push_back(op);
+    epochs.back().push_back(span.end - span.begin);
+    if (epochs.size() == 1) trained.ops.push_back(*op);
   }
-  return epochs;
 }
 
 /// Every rank of the team trains by itself, all at the same time.
@@ -163,20 +158,6 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   return outcomes;
-}
-
-void add_samples(const RankOutcome& outcome, const sim::DeviceProfile& profile, int threads,
-                 int training, std::vector<InPlaceSample>& samples) {
-  const TimedEpochs epochs = epochs_of(outcome);
-  const std::vector<double> seconds = typical(epochs.seconds);
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const Op& op = *epochs.ops[i];
-    const sim::PricePoint point = sim::price_point(op);
-    if (point.empty) continue;
-    samples.push_back({std::string(point.key), bytes_of(op), static_cast<double>(threads),
-                       sim::op_seconds(profile, op, threads),
-                       seconds[i] + profile.roofline.launch_seconds, training});
-  }
 }
 
 /// How near a value is to each point of an ascending list, in logarithms: shares that sum to one.
@@ -223,44 +204,60 @@ std::vector<double> ratios(const std::vector<Sums>& sums) {
 }
 
 /// Trainings on every team.
-InPlace in_trainings(const std::vector<std::string>& files, const std::vector<Team>& teams,
-                     const std::string& kernels, const sim::DeviceProfile& profile,
-                     const Report& report) {
-  InPlace found;
-  double done = 0, squares = 0;
-  int training = 0, pairs = 0;
-  for (const std::string& file : files) {
-    const Experiment experiment = parse_experiments(file, "calibration", {}).front();
+std::vector<Trained> train_all(const std::vector<std::string>& files,
+                               const std::vector<Team>& teams, const std::string& kernels,
+                               const Report& report) {
+  std::vector<Trained> all;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    const Experiment experiment = parse_experiments(files[f], "calibration", {}).front();
     const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
     for (const Team& team : teams) {
-      const std::vector<RankOutcome> outcomes = train_side_by_side(prepared, team, kernels);
-      for (const RankOutcome& outcome : outcomes)
-        add_samples(outcome, profile, team.threads, training, found.samples);
-      for (std::size_t r = 1; r < outcomes.size(); r += 2, ++pairs)
-        squares +=
-            squared_variation(epochs_of(outcomes[r - 1]).seconds, epochs_of(outcomes[r]).seconds);
-      report(++done / static_cast<double>(files.size() * teams.size()),
+      Trained& trained = all.emplace_back();
+      trained.training = static_cast<int>(f);
+      trained.threads = team.threads;
+      for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
+        add_rank(trained, outcome);
+      report(static_cast<double>(all.size()) / static_cast<double>(files.size() * teams.size()),
              fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
     }
-    ++training;
   }
-  if (pairs > 0) found.variation = std::min(1.0, std::sqrt(squares / pairs));
-  return found;
+  return all;
 }
 
 }  // namespace
 
-InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int cores,
-                         const Report& report) {
+std::vector<Trained> train(Effort effort, int cores, const Report& report) {
   std::vector<Team> teams;
   for (const int threads : std::set<int>{1, cores})
     teams.push_back({std::max(1, cores / threads), threads});
-  return in_trainings(trainings(effort), teams, "cpu", profile, report);
+  return train_all(trainings(effort), teams, "cpu", report);
 }
 
-InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
-                                const Report& report) {
-  return in_trainings(gpu_trainings(effort), {Team{}}, "cuda", profile, report);
+std::vector<Trained> train_on_gpu(Effort effort, const Report& report) {
+  return train_all(gpu_trainings(effort), {Team{}}, "cuda", report);
+}
+
+InPlace in_place_of(const std::vector<Trained>& trained, const sim::DeviceProfile& profile) {
+  InPlace found;
+  double squares = 0;
+  int pairs = 0;
+  for (const Trained& t : trained) {
+    for (const EpochSeconds& rank : t.ranks) {
+      const std::vector<double> seconds = typical(rank);
+      for (std::size_t i = 0; i < seconds.size(); ++i) {
+        const sim::PricePoint point = sim::price_point(t.ops[i]);
+        if (point.empty) continue;
+        found.samples.push_back({std::string(point.key), bytes_of(t.ops[i]),
+                                 static_cast<double>(t.threads),
+                                 sim::op_seconds(profile, t.ops[i], t.threads),
+                                 seconds[i] + profile.roofline.launch_seconds, t.training});
+      }
+    }
+    for (std::size_t r = 1; r < t.ranks.size(); r += 2, ++pairs)
+      squares += squared_variation(t.ranks[r - 1], t.ranks[r]);
+  }
+  if (pairs > 0) found.variation = std::min(1.0, std::sqrt(squares / pairs));
+  return found;
 }
 
 double squared_variation(const EpochSeconds& one, const EpochSeconds& other) {

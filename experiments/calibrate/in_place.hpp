@@ -27,19 +27,26 @@ struct InPlace {
   double variation = 0;
 };
 
-/// Trains generated graphs of several sizes: with as many ranks as there are cores, each on its own
-/// graph, side by side and without communication; and with one rank on all cores. So an operation
-/// finds in the caches what the operations before it left. Takes the mean over typical epochs for
-/// each operation.
-InPlace measure_in_place(Effort effort, const sim::DeviceProfile& profile, int cores,
-                         const Report& report);
-
-/// The same on the first GPU, one rank.
-InPlace measure_in_place_on_gpu(Effort effort, const sim::DeviceProfile& profile,
-                                const Report& report);
-
 /// Seconds of an epoch's operations, for each epoch.
 using EpochSeconds = std::vector<std::vector<double>>;
+
+/// One training by a team of ranks, each on its own copy of the graph, side by side and without
+/// communication. So an operation finds in the caches what the operations before it left.
+struct Trained {
+  int training = 0, threads = 1;
+  std::vector<Op> ops;              ///< of one epoch
+  std::vector<EpochSeconds> ranks;  ///< their seconds, for each rank; the first epoch is left out
+};
+
+/// Trains generated graphs of several sizes: with as many ranks as there are cores, and with one rank
+/// on all cores.
+std::vector<Trained> train(Effort effort, int cores, const Report& report);
+
+/// The same on the first GPU, one rank.
+std::vector<Trained> train_on_gpu(Effort effort, const Report& report);
+
+/// The operations of a typical epoch of each rank, beside their prices.
+InPlace in_place_of(const std::vector<Trained>& trained, const sim::DeviceProfile& profile);
 
 /// InPlace::variation, squared, from two ranks that did equal work at the same time: how far the ratio of
 /// their stretches strays from epoch to epoch. What delays both alike does not count.

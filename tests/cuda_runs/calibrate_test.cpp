@@ -149,8 +149,8 @@ TEST(GpuCalibrations, KnowHostCopiesAndTheLibraryOfThreads) {
 
 TEST(GpuCalibrations, MeasureOperationsInsideOfTrainings) {
   const auto samples =
-      measure_in_place_on_gpu(Effort::tiny, tiny().profile, [](double, const std::string&) {
-      }).samples;
+      in_place_of(train_on_gpu(Effort::tiny, [](double, const std::string&) {}), tiny().profile)
+          .samples;
 
   ASSERT_GT(samples.size(), 10U);
   for (const InPlaceSample& sample : samples) {

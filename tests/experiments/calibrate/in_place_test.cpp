@@ -108,7 +108,7 @@ TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPriceAndRanksDiffer) {
     profile.tables[key] = {{{"threads", {1}}}, {1e-3}, 0};
 
   const InPlace found =
-      measure_in_place(Effort::tiny, profile, 2, [](double, const std::string&) {});
+      in_place_of(train(Effort::tiny, 2, [](double, const std::string&) {}), profile);
 
   EXPECT_GT(found.variation, 0);
   EXPECT_LT(found.variation, 1);
