@@ -25,6 +25,7 @@ enum class Purpose : std::uint32_t {
   sampler,
   boundary,
   edge_numbers,
+  variation,
 };
 
 /// 128 random bits for (seed, purpose, a, b, c).

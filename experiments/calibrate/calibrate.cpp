@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <vector>
 
 #include "backends/cpu/cpu.hpp"
 #include "core/base/error.hpp"
@@ -57,12 +60,13 @@ Calibration calibrate(Effort effort, const std::string& probe) {
   report(0.02, "ranks over MPI");
   c.mpi = measure_mpi(probe, thorough);
   std::vector<Trained> trained;
-  const auto train_from = [&](double begin_share, double end_share, int times) {
-    for (int i = 0; i < times; ++i)
-      for (Trained& t : train(effort, c.cores, [&](double share, const std::string&what) {
-             report(begin_share + (end_share - begin_share) * (i + share) / times, what);
-           }))
-        trained.push_back(std::move(t));
+  const auto train_from = [&](double from, double to, int times) {
+    for (int i = 0; i < times; ++i) {
+      const auto part = [&](double share, const std::string& what) {
+        report(from + (to - from) * (i + share) / times, what);
+      };
+      std::ranges::move(train(effort, c.cores, part), std::back_inserter(trained));
+    }
   };
   // Before and after the tables: others on a shared machine make it slower for seconds to minutes.
   if (effort == Effort::full) train_from(0.05, 0.1, kTrainings);

@@ -131,7 +131,8 @@ class GpuMeasurement {
     ThreadsBench bench = benches_.threads;
     bench.most = kRanks;
     bench.open = [this, bytes = bench.bytes](int ranks) {
-      return open(ranks, 9 * bytes + 32 * kMiB);  // buffers, and the space for sums
+      // Buffers, the space for sums, and what lies between two calls.
+      return open(ranks, 9 * bytes + kBetweenBytes + 32 * kMiB);
     };
     MeasuredLibrary measured = measure_threads(bench);
     for (sim::RateBySize* rate :

@@ -14,9 +14,6 @@ namespace {
 
 constexpr int kBuffers = 4;
 constexpr int kRounds = 3;
-/// What a rank writes before a call, as kernels do between two collectives that receive into the same
-/// memory: an epoch of a small training touches so much, which is more than the caches of a core hold.
-constexpr std::int64_t kBetweenBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallBytes = 1024;  // what moves in a latency
 
 /// The operands of one rank.

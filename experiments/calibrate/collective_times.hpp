@@ -1,6 +1,7 @@
 // The cost of collectives beside the data that they move, over any communicator.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/runtime/execute/communicator.hpp"
@@ -25,6 +26,11 @@ struct CollectiveTimes {
 /// The larger, or the smaller, of each two times of the same collectives.
 CollectiveTimes slower(const CollectiveTimes& a, const CollectiveTimes& b);
 CollectiveTimes faster(const CollectiveTimes& a, const CollectiveTimes& b);
+
+/// What a rank writes before a call, as kernels do between two collectives that receive into the same
+/// memory: an epoch of a small training touches so much, which is more than the caches of a core hold.
+/// time_collectives() takes it beside its operands.
+inline constexpr std::int64_t kBetweenBytes = std::int64_t{16} << 20;
 
 /// All ranks call it alike, each with the device that holds its operands; `bytes` of the largest.
 /// They cycle over several buffers. The smallest of the medians of rounds; every rank has its own

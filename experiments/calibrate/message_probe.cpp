@@ -16,7 +16,11 @@ int main(int argc, char** argv) {
   using namespace orrery;
   constexpr std::int64_t kBytes = std::int64_t{4} << 20;
   const int repetitions = argc > 1 ? std::stoi(argv[1]) : 12;
-  const bool by_size = argc <= 2 || std::string_view(argv[2]) != "broadcast";
+  const bool by_size = argc <= 2;
+  if (argc > 3 || (argc == 3 && std::string_view(argv[2]) != "broadcast")) {
+    fmt::print(stderr, "message_probe: expected [REPETITIONS [broadcast]]\n");
+    return 2;
+  }
   MpiWorld world({});
   HostDevice host(make_cpu_kernels, std::chrono::steady_clock::now());
   world.run([&](Communicator& communicator) {

@@ -160,15 +160,12 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
 }
 
 constexpr const char* kLegend =
-    "epoch = sum of the columns to its right (median epoch; of the slowest ranks the one that "
-    "works "
-    "most). Communication counts only while no computation runs; the overlapped rest is in "
-    "(hidden). internal, external: "
-    "features between ranks of the same server or of different ones; gradients: averaging "
-    "gradients or models; other: idle (hand-overs, cores busy with other ranks). moved: bytes "
-    "received by all ranks; peak: memory of the largest rank; val, test: accuracy (links: AUC) at "
-    "the best "
-    "validation epoch.";
+    "epoch = sum of the columns to its right (median epoch; of the slowest ranks the one "
+    "that works most). Communication counts only while no computation runs; the overlapped rest "
+    "is in (hidden). internal, external: features between ranks of the same server or of different "
+    "ones; gradients: averaging gradients or models; other: idle (hand-overs, cores busy with "
+    "other ranks). moved: bytes received by all ranks; peak: memory of the largest rank; val, "
+    "test: accuracy (links: AUC) at the best validation epoch.";
 
 /// The interval of a simulated run; null for others.
 Json interval_of(const FinishedRun& run) { return run.result.value("interval", Json()); }

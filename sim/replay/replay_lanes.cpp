@@ -267,8 +267,8 @@ void Replayer::read_files(const Work& task, int r, int l) {
 /// the host, another lane or the cores will wake this one. A lane that has waited is handed over to: on a
 /// machine the thread that wakes takes a core, and other work there is slower.
 double Replayer::start_of(int r, int l) {
-  const Rank& rank = ranks_[at(r)];
-  LaneState& lane = ranks_[at(r)].lanes[at(l)];
+  Rank& rank = ranks_[at(r)];
+  LaneState& lane = rank.lanes[at(l)];
   if (lane.wakes) return kOthersKnow;
   const LaneItem& item = rank.schedule().lanes[at(l)][lane.cursor];
   const double now = network_.now();

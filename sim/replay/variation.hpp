@@ -2,8 +2,6 @@
 // waits for the one that happens to be last.
 #pragma once
 
-#include <Random123/philox.h>
-
 #include <cmath>
 #include <cstdint>
 
@@ -14,10 +12,8 @@ namespace orrery::sim {
 /// A factor on the seconds of a rank's item of a lane: log-normal, of mean 1, with `share` as its standard
 /// deviation. It is a function of its arguments.
 inline double variation_factor(double share, int rank, int lane, std::uint32_t item) {
-  const r123::Philox4x32::key_type of_replays{{0x72657061, 0x6c617973}};
-  const r123::Philox4x32::ctr_type draw{
-      {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(lane), item, 0}};
-  const auto bits = r123::Philox4x32{}(draw, of_replays);
+  const auto bits = random_bits(0, Purpose::variation, static_cast<std::uint32_t>(rank),
+                                static_cast<std::uint32_t>(lane), item);
   const double variance = std::log1p(share * share);
   return std::exp(std::sqrt(variance) * normal_float(bits[0], bits[1]) - variance / 2);
 }
