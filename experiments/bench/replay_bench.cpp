@@ -131,8 +131,8 @@ void run(const Collective& collective, int ranks) {
   sim::Simulation s;
   s.cluster = *experiment.cluster;
   s.devices = experiment.devices;
-  s.behaviour = {profile.issue_seconds, profile.handover_seconds, profile.sync_seconds,
-                 profile.communication_slowdown, profile.variation};
+  s.behaviour = {profile.issue_seconds,          profile.handover_seconds, profile.sync_seconds,
+                 profile.communication_slowdown, profile.variation,        profile.turn_seconds};
   s.library = library_of(experiment, profile);
   s.collectives.algorithm = collective.algorithm;
   s.timeline_ranks = 0;

@@ -52,6 +52,7 @@ Calibration calibrate(Effort effort, const std::string& probe) {
   c.memory_bytes = main_memory_bytes();
   HostDevice host(make_cpu_kernels, std::chrono::steady_clock::now());
   c.host = measure_host({.threads = c.cores, .repetitions = thorough ? 100 : 10}, host);
+  c.profile.turn_seconds = rounded(measure_turn(c.cores));
   report(0.005, "tasks of the host");
   c.host_cores = c.cores;
   add_host_tasks(c, measure_host_tasks(host_tasks_bench(effort, c.cores)));

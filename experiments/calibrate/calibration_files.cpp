@@ -147,6 +147,8 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured(
         "equal trainings of two ranks at the same time: how their ratio changes over epochs, in "
         "stretches of an eighth of one, for an operation");
+  if (path == "turn_seconds")
+    return measured("two threads for each core: median time until one loses its core to another");
   return source_of_library(c, path);
 }
 

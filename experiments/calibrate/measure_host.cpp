@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <thread>
 #include <vector>
 
 #include "backends/comm_threads/comm_threads.hpp"
@@ -140,6 +142,30 @@ HostCosts measure_host(const HostBench& host, RankDevice& device) {
       *seconds = std::max(0.0, *seconds);
   });
   return costs;
+}
+
+double measure_turn(int cores) {
+  constexpr double kSpin = 0.2;       // seconds
+  constexpr double kAbsent = 0.2e-3;  // a thread that reads its clock so late had no core
+  using Clock = std::chrono::steady_clock;
+  std::vector<std::vector<double>> turns(2 * static_cast<std::size_t>(cores));
+  const Clock::time_point start = Clock::now();
+  const auto spin = [&](std::vector<double>& own) {
+    const auto now = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    double turn_began = -1;  // the first turn is cut short
+    for (double last = now(), time = last; time < kSpin; last = time) {
+      time = now();
+      if (time - last < kAbsent) continue;
+      if (turn_began >= 0) own.push_back(last - turn_began);
+      turn_began = time;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (auto& own : turns) threads.emplace_back(spin, std::ref(own));
+  for (std::thread& thread : threads) thread.join();
+  std::vector<double> all;
+  for (const auto& own : turns) all.insert(all.end(), own.begin(), own.end());
+  return all.empty() ? 0 : median(all);
 }
 
 }  // namespace orrery::calibrate

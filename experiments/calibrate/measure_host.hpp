@@ -33,4 +33,8 @@ struct HostBench {
 ///   sync_seconds    is what a submit and a wait take beside all that is counted elsewhere
 HostCosts measure_host(const HostBench& bench, RankDevice& device);
 
+/// How long a thread keeps a core while another waits for it: median over two spinning threads for each of
+/// the cores, in seconds; 0 if none lost its core.
+double measure_turn(int cores);
+
 }  // namespace orrery::calibrate

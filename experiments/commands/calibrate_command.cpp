@@ -86,6 +86,9 @@ void print(const Calibration& c, const Written& files) {
   if (c.profile.variation > 0)
     fmt::print("an operation's time varies by {} from core to core\n",
                human_percent(c.profile.variation, 1));
+  if (c.profile.turn_seconds > 0)
+    fmt::print("threads that share a core take turns of {}\n",
+               human_seconds(c.profile.turn_seconds));
   fmt::print("{}\n", wrapped("verdict: " + verdict(c), width));
   fmt::print("took {}; written: {} and {}\n", human_seconds(c.seconds), files.profile,
              files.cluster);
@@ -105,6 +108,7 @@ Json to_json(const Calibration& c, const Written& files) {
            {"handover_seconds", c.host.handover_seconds},
            {"sync_seconds", c.host.sync_seconds},
            {"variation", c.profile.variation},
+           {"turn_seconds", c.profile.turn_seconds},
            {"tables", Json::object()},
            {"libraries", Json::object()},
            {"note", c.mpi.note},

@@ -220,6 +220,7 @@ sim::DeviceProfile make_profile(const Json& file, Efficiencies which) {
   profile.sync_seconds = number(file, "sync_seconds");
   profile.communication_slowdown = number(file, "communication_slowdown");
   if (file.contains("variation")) profile.variation = number(file, "variation");
+  if (file.contains("turn_seconds")) profile.turn_seconds = number(file, "turn_seconds");
   profile.roofline.launch_seconds = number(file, "launch_seconds");
   if (file.contains("roofline")) read_roofline(file["roofline"], which, profile.roofline);
   if (file.contains("tables"))
@@ -322,6 +323,7 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   add("sync_seconds", profile.sync_seconds);
   add("communication_slowdown", profile.communication_slowdown);
   if (profile.variation > 0) add("variation", profile.variation);
+  if (profile.turn_seconds > 0) add("turn_seconds", profile.turn_seconds);
   if (!profile.roofline.by_kind.empty())
     file["roofline"] = roofline_json(profile.roofline, source_of);
   file["libraries"] = Json::object();

@@ -92,6 +92,8 @@ struct DeviceProfile {
   /// Standard deviation of an operation's time over its mean, by what delays one device and not the others
   /// at the same time. Prices are means.
   double variation = 0;
+  /// Of a CPU: how long a thread keeps a core while others wait for it; 0: cores are shared evenly.
+  double turn_seconds = 0;
   std::map<std::string, Library> libraries;  ///< by name
   std::map<std::string, HostPrice> host;     ///< by kind of host task ("checkpoint")
 };

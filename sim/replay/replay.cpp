@@ -46,14 +46,15 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
       calls_(simulation, &traffic),
       hosts_beside_(simulation.cluster.has_hosts()),
       many_servers_(simulation.cluster.servers() > 1),
-      began_(std::chrono::steady_clock::now()) {
+      began_at_(std::chrono::steady_clock::now()) {
   // Of the servers on one machine the first has the processors of all.
   const int machines = s_.cluster.machines();
   for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
     if (s_.cluster.server_of(static_cast<int>(d)) < machines)
       processors_.emplace_back(network, s_.cluster.cores_of(static_cast<int>(d)),
                                s_.behaviour.communication_slowdown,
-                               token(Happening::processor, static_cast<std::int64_t>(d)));
+                               token(Happening::processor, static_cast<std::int64_t>(d)),
+                               hosts_beside_ ? 0 : s_.behaviour.turn_seconds);
   make_hosts();
   std::map<int, int> on_server;
   for (int r = 0; r < s_.ranks(); ++r) {
@@ -139,9 +140,9 @@ void Replayer::happen(std::uint64_t token) {
       ranks_[at(a)].issuing = false;
       return issue(a);
     case Happening::work:
-      return complete(a, b);
+      return worked(a, b);
     case Happening::task:
-      if (--ranks_[at(a)].lanes[at(b)].open == 0) complete(a, b);
+      if (--ranks_[at(a)].lanes[at(b)].open == 0) worked(a, b);
       return;
     case Happening::call:
       return come(a, b, network_.now());
@@ -155,10 +156,15 @@ void Replayer::happen(std::uint64_t token) {
     case Happening::message:
       start(a, b);
       return follow_up(a);
+    case Happening::message_behind_rows:
+      start(a, b, false);
+      return follow_up(a);
     case Happening::release:
       return add_up(a, b);
     case Happening::sum:
       return end(a, b);
+    case Happening::access_behind_rows:
+      return send_words(a, false);
     case Happening::access_arrival:
       return access_arrived(a);
     case Happening::access_message:
@@ -170,9 +176,13 @@ void Replayer::happen(std::uint64_t token) {
 
 /// The timer of a processor rang.
 void Replayer::work_done(Processor& processor) {
-  std::vector<std::uint64_t> done = std::exchange(worked_, {});
+  std::vector<Done> done = std::exchange(worked_, {});
   processor.on_timer(done);
-  for (const std::uint64_t t : done) happen(t);
+  for (const Done& d : done) {
+    began_on_core_ = d.began;
+    happen(d.token);
+  }
+  began_on_core_ = -1;
   done.clear();
   worked_ = std::move(done);
 }

@@ -127,16 +127,23 @@ Replayer::Ends Replayer::ends(const Live& live, int m) const {
           s_.devices[at(live.plan->members.rank_of(path.to))], path.connection};
 }
 
-void Replayer::start(int slot, int m) {
+void Replayer::start(int slot, int m, bool may_wait) {
   Live& live = live_[at(slot)];
   const MessageOrder::Size& message = live.instance.size(m);
   Instance::State& state = live.instance.state(m);
   const Ends e = ends(live, m);
+  if (may_wait && !rows_under_way_.empty() && !e.by_copy()) {
+    const MessagePlan::Path& path = live.instance.path(m);
+    const Group& members = live.plan->members;
+    if (waits_behind_rows(members.rank_of(path.from), members.rank_of(path.to),
+                          token(Happening::message_behind_rows, slot, m)))
+      return;
+  }
   count(live, live.instance.path(m), +1, -1);
   state.parts = 1;
   if (e.by_copy()) {
     processor_of(e.to).start(latency(e) + message.bytes / rate(e, message.bytes), 1,
-                             token(Happening::core, slot, m));
+                             token(Happening::core, slot, m), kMover);
   } else {
     const double core = message.bytes * s_.library.core_seconds_per_byte;
     if (core > 0) {
@@ -199,7 +206,8 @@ void Replayer::add_up(int slot, int m) {
   const RateBySize& adding = s_.library.reduce_bytes_per_second;
   if (message.reduced > 0 && adding.known())
     processor_of(ends(live, m).to)
-        .start(message.reduced / adding.of(message.reduced), 1, token(Happening::sum, slot, m));
+        .start(message.reduced / adding.of(message.reduced), 1, token(Happening::sum, slot, m),
+               kMover);
   else
     end(slot, m);
 }

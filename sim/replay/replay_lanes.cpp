@@ -106,7 +106,7 @@ void Replayer::issue(int r) {
 /// cluster describes it, else on the device's own cores.
 void Replayer::start_on_core(int device, double seconds, std::uint64_t done) {
   const int h = hosts_beside_ ? s_.cluster.server_of(device) : device;
-  if (!hosts_[at(h)].issues()) return processor_of(device).start(seconds, 1, done);
+  if (!hosts_[at(h)].issues()) return processor_of(device).start(seconds, 1, done, kMover);
   hosts_[at(h)].cores().start(seconds, 1, done);
   follow(h);
 }
@@ -224,7 +224,8 @@ void Replayer::advance(int r, int l) {
         const double variation = s_.behaviour.variation;
         const double factor = variation > 0 ? variation_factor(variation, r, l, lane.cursor) : 1;
         processor_of(rank.device)
-            .start(work.seconds * factor, work.threads, token(Happening::work, r, l));
+            .start(work.seconds * factor, work.threads, token(Happening::work, r, l),
+                   thread_of(r, l));
         break;
       }
       case LaneItem::Type::task: {
@@ -235,7 +236,7 @@ void Replayer::advance(int r, int l) {
         }
         begin(lane);
         lane.open = host_of(rank).start(task.seconds, task.threads, task.bytes,
-                                        token(Happening::task, r, l));
+                                        token(Happening::task, r, l), thread_of(r, l));
         follow(rank.works_at);
         break;
       }
@@ -294,7 +295,7 @@ double Replayer::start_of(int r, int l) {
   if (!std::exchange(lane.blocked, false)) return std::max(time, lane.not_before);
   if (on_a_core) {
     lane.wakes = true;
-    processor.start(handover, 1, token(Happening::woken, r, l));
+    processor.start(handover, 1, token(Happening::woken, r, l), thread_of(r, l));
     return kOthersKnow;
   }
   lane.not_before = time + handover;
@@ -305,6 +306,13 @@ double Replayer::start_of(int r, int l) {
 void Replayer::later(LaneState& lane, int r, int l, double time) {
   if (lane.wake_at != time) network_.at(time, token(Happening::lane, r, l));
   lane.wake_at = time;
+}
+
+/// The running item has ended on the cores. It did not run while it waited for them.
+void Replayer::worked(int r, int l) {
+  LaneState& lane = ranks_[at(r)].lanes[at(l)];
+  lane.begin = std::max(lane.begin, began_on_core_);
+  complete(r, l);
 }
 
 /// The running item has ended.

@@ -9,6 +9,9 @@ namespace {
 /// The part of an answer that an owner sends while it gathers the next piece (as backends/comm_mpi
 /// does).
 constexpr double kPieceBytes = 256 << 10;
+/// The most that other messages wait behind: 16 pieces are asked for at a time (as there, with few owners),
+/// and OpenMPI sends the first 64 KiB of each at once, the rest when the receiver has agreed.
+constexpr double kQueuedBytes = 16 * (64 << 10);
 
 }  // namespace
 
@@ -59,11 +62,15 @@ int Replayer::take_slot() {
 }
 
 /// The request, or its answer.
-void Replayer::send_words(int slot) {
+void Replayer::send_words(int slot, bool may_wait) {
   Asked& asked = asked_[at(slot)];
   const std::uint64_t part = token(Happening::access_message, slot);
-  ++messages_;
   const auto [from, to] = ends_of(asked);
+  const auto [sender, receiver] = ranks_of(asked);
+  if (may_wait && from != to && asked.stage == Asked::asking &&
+      waits_behind_rows(sender, receiver, token(Happening::access_behind_rows, slot)))
+    return;
+  ++messages_;
   if (from == to) {
     asked.messages = 1;
     network_.at(network_.now() + s_.library.message_seconds, part);
@@ -77,6 +84,8 @@ void Replayer::send_words(int slot) {
     communicates(r, +1);
   }
   const int connection = traffic_.connection({from, to});
+  if (s_.library.name == "mpi") rows_under_way_[pair_of(sender, receiver)] = slot;
+  asked.sent_at = network_.now();
   if (asked.counted) traffic_.begin(connection, bytes, network_.now());
   network_.send(connection, bytes,
                 s_.library.message_seconds + traffic_.latency_seconds(connection),
@@ -85,8 +94,8 @@ void Replayer::send_words(int slot) {
 
 /// For the message of its stage.
 Traffic::Pair Replayer::ends_of(const Asked& asked) const {
-  const int asker = ranks_[at(asked.rank)].memory_end, owner = ranks_[at(asked.owner)].memory_end;
-  return asked.stage == Asked::asking ? Traffic::Pair{asker, owner} : Traffic::Pair{owner, asker};
+  const auto [from, to] = ranks_of(asked);
+  return {ranks_[at(from)].memory_end, ranks_[at(to)].memory_end};
 }
 
 /// A message of rows begins (+1) or ends (−1) at a rank; a device with a host is not part of it.
@@ -95,10 +104,32 @@ void Replayer::communicates(int r, int change) {
 }
 
 void Replayer::access_arrived(int slot) {
-  const Asked& asked = asked_[at(slot)];
+  Asked& asked = asked_[at(slot)];
   for (const int r : {asked.rank, asked.owner}) communicates(r, -1);
   if (asked.counted) traffic_.end(connection_of(asked), network_.now());
+  const auto [sender, receiver] = ranks_of(asked);
+  const auto last = rows_under_way_.find(pair_of(sender, receiver));
+  if (last != rows_under_way_.end() && last->second == slot) rows_under_way_.erase(last);
+  const std::vector<std::uint64_t> behind = std::exchange(asked.behind, {});
   message_part_ended(slot);
+  for (const std::uint64_t t : behind) happen(t);
+}
+
+/// What one process sends to another over MPI arrives in order, so a message waits behind rows that are
+/// under way: those that the receiver has asked for, which may be a part of all that it wants.
+///
+/// Returns   whether `token` comes back later, for that reason
+bool Replayer::waits_behind_rows(int from, int to, std::uint64_t token) {
+  const auto last = rows_under_way_.find(pair_of(from, to));
+  if (last == rows_under_way_.end()) return false;
+  Asked& asked = asked_[at(last->second)];
+  const double bytes = asked.stage == Asked::asking ? asked.there : asked.back;
+  const double rate = traffic_.bytes_per_second(connection_of(asked));
+  if (bytes - (network_.now() - asked.sent_at) * rate > kQueuedBytes)
+    network_.at(network_.now() + kQueuedBytes / rate, token);
+  else
+    asked.behind.push_back(token);
+  return true;
 }
 
 void Replayer::message_part_ended(int slot) {
@@ -139,7 +170,7 @@ void Replayer::serve_share(int slot, double share) {
   Asked& asked = asked_[at(slot)];
   const Rank& reader = ranks_[at(asked.alone ? asked.rank : asked.owner)];
   asked.gathering = host_of(reader).start(share * asked.seconds, 1, share * asked.bytes,
-                                          token(Happening::access_served, slot));
+                                          token(Happening::access_served, slot), kMover);
   follow(reader.works_at);
 }
 

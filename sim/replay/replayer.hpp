@@ -14,9 +14,9 @@
 
 #include "core/base/index.hpp"
 #include "core/runtime/exchange_time.hpp"
+#include "sim/cores/host.hpp"
+#include "sim/cores/processor.hpp"
 #include "sim/replay/calls.hpp"
-#include "sim/replay/host.hpp"
-#include "sim/replay/processor.hpp"
 #include "sim/replay/rank_trace.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -36,9 +36,11 @@ enum class Happening : std::uint64_t {
   arrival,
   core,
   message,
+  message_behind_rows,
   without_messages,
   release,
   sum,
+  access_behind_rows,
   access_arrival,
   access_message,
   access_served
@@ -136,10 +138,12 @@ class Replayer final : public NetworkListener {
     enum { asking, serving, answering } stage = asking;
     int messages = 0, gathering = 0;  ///< parts of them under way
     bool counted = false;
-    bool alone = false;             ///< the asker reads the rows itself
-    double there = 0, back = 0;     ///< bytes of the messages
-    double bytes = 0, seconds = 0;  ///< bytes of the rows, and seconds to serve them
-    double first = 1;               ///< share of it before the answer begins
+    bool alone = false;                 ///< the asker reads the rows itself
+    double there = 0, back = 0;         ///< bytes of the messages
+    double bytes = 0, seconds = 0;      ///< bytes of the rows, and seconds to serve them
+    double first = 1;                   ///< share of it before the answer begins
+    double sent_at = 0;                 ///< its last message
+    std::vector<std::uint64_t> behind;  ///< tokens of what that message delays
   };
 
   void make_room();
@@ -151,6 +155,12 @@ class Replayer final : public NetworkListener {
     const std::size_t count = processors_.size();
     return processors_[at(device) < count ? at(device) : at(device) % count];
   }
+  /// A lane's; what it does for a collective, and whoever serves rows or messages, is kMover's.
+  static Thread thread_of(int r, int l) {
+    const auto lane = static_cast<Lane>(l);
+    return {r * kLanes + l, lane != Lane::compute && lane != Lane::sampler};
+  }
+  static constexpr Thread kMover{-1, true};
   Host& host_of(const Rank& rank) { return hosts_[at(rank.works_at)]; }
   const HostClock& clock_of(const Rank& rank) const { return hosts_[at(rank.works_at)].clock(); }
   /// When the rank's host has done so much work. If nobody crowds it, its clock runs evenly.
@@ -186,6 +196,7 @@ class Replayer final : public NetworkListener {
     ++operations_;
   }
   void begin(LaneState& lane) { begin(lane, network_.now()); }
+  void worked(int r, int l);
   void complete(int r, int l);
   void pass(int r, int l);
 
@@ -208,7 +219,7 @@ class Replayer final : public NetworkListener {
     return e.by_copy() ? s_.library.copy_bytes_per_second.of(bytes)
                        : traffic_.bytes_per_second(e.connection);
   }
-  void start(int slot, int m);
+  void start(int slot, int m, bool may_wait = true);
   void arrived(int slot, int m);
   void part_ended(int slot, int m);
   double last_chunk_seconds(const Live& live, int m) const;
@@ -218,10 +229,19 @@ class Replayer final : public NetworkListener {
   // rows of stores
   void ask_owners(int r, int l);
   int take_slot();
-  void send_words(int slot);
+  void send_words(int slot, bool may_wait = true);
+  /// Who sends the message of its stage, and to whom.
+  static std::pair<int, int> ranks_of(const Asked& asked) {
+    return asked.stage == Asked::asking ? std::pair(asked.rank, asked.owner)
+                                        : std::pair(asked.owner, asked.rank);
+  }
   Traffic::Pair ends_of(const Asked& asked) const;
   int connection_of(const Asked& asked) const { return traffic_.connection(ends_of(asked)); }
   void communicates(int r, int change);
+  bool waits_behind_rows(int from, int to, std::uint64_t token);
+  static std::uint64_t pair_of(int from, int to) {
+    return static_cast<std::uint64_t>(from) << kBits | static_cast<std::uint64_t>(to);
+  }
   void access_arrived(int slot);
   void message_part_ended(int slot);
   bool takes_thread(const Asked& asked) const;
@@ -237,7 +257,7 @@ class Replayer final : public NetworkListener {
   void work_done(Processor& processor);
   void tell_progress();
   double seconds_since_start() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_at_).count();
   }
 
   // what came out
@@ -253,7 +273,7 @@ class Replayer final : public NetworkListener {
   CallBook calls_;
   bool hosts_beside_;  ///< their devices; else those are machines
   bool many_servers_;  ///< more than one
-  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::time_point began_at_;
   std::vector<Processor> processors_;  ///< of devices; of several servers on a machine, once
   std::deque<Host> hosts_;             ///< of servers, or of devices if those are machines
   std::vector<std::vector<int>> ranks_of_host_;
@@ -266,9 +286,12 @@ class Replayer final : public NetworkListener {
   std::vector<Live> live_;
   std::vector<int> free_slots_;
   std::vector<int> ready_, finished_;
-  std::vector<std::uint64_t> worked_;  ///< tokens of work that a processor has done
+  std::vector<Done> worked_;   ///< by a processor
+  double began_on_core_ = -1;  ///< the task that is done
   std::vector<Asked> asked_;
   std::vector<int> free_asked_;
+  /// The messages of requests that are under way over links, by pair_of() their ends; of several the last.
+  std::unordered_map<std::uint64_t, int> rows_under_way_;
   std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
   double told_at_ = 0;  ///< wall seconds since the start
 };

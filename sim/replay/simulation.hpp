@@ -25,6 +25,7 @@ struct DeviceBehaviour {
   double issue_seconds = 0, handover_seconds = 0, sync_seconds = 0;
   double communication_slowdown = 1;
   double variation = 0;
+  double turn_seconds = 0;
   bool operator==(const DeviceBehaviour&) const = default;
 };
 

@@ -1,5 +1,5 @@
 // Tasks of hosts in the replay: times that can be derived on paper, and by brute force.
-#include "sim/replay/host.hpp"
+#include "sim/cores/host.hpp"
 
 #include <gtest/gtest.h>
 

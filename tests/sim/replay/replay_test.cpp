@@ -454,6 +454,44 @@ TEST(Replay, WhoWakesOnAMachineTakesACore) {
   EXPECT_NEAR(seconds_of(s).at(0), 3e-3 + 2 * 10e-6, kExact);
 }
 
+/// Two ranks have one core: one computes first and the other after it, where sharing the core would let both
+/// take twice as long. Who waits for the other has not computed meanwhile.
+TEST(Replay, RanksTakeTurnsOnTheCoreOfAMachine) {
+  std::vector<PricedProgram> programs;
+  for (int r = 0; r < 2; ++r) {
+    Script script;
+    script.work(Lane::compute, 1e-3);
+    script.work(Lane::compute, 1e-3);
+    programs.push_back(script.done());
+  }
+  StarCluster star;
+  star.cores = 1;
+  star.devices_per_server = 1;
+  Simulation s = simulation_of(star.make(), programs);
+  s.devices = {0, 0};
+  const auto spans = [&](double turn) {
+    s.behaviour.turn_seconds = turn;
+    return on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+      std::vector<double> times;
+      for (const Timeline& timeline : replay(s, traffic, network).timelines)
+        for (const Span& span : timeline.spans) {
+          times.push_back(1e3 * span.begin);
+          times.push_back(1e3 * span.end);
+        }
+      return times;
+    });
+  };
+  const auto expect = [](const std::vector<double>& found, const std::vector<double>& meant) {
+    ASSERT_EQ(found.size(), meant.size());
+    for (std::size_t i = 0; i < meant.size(); ++i) EXPECT_NEAR(found[i], meant[i], 1e-8) << i;
+  };
+
+  expect(spans(0), {0, 2, 2, 4, 0, 2, 2, 4});
+  expect(spans(3e-3), {0, 1, 1, 2, 2, 3, 3, 4});
+  // The first turn ends amid the second kernel.
+  expect(spans(1.5e-3), {0, 1, 1, 3.5, 1.5, 2.5, 2.5, 4});
+}
+
 /// Two ranks compute and meet, many times. The later of two normal numbers is on average the deviation over
 /// the root of pi above their mean (the skew of a log-normal one adds less than the tolerance); one rank
 /// alone takes the mean.

@@ -132,6 +132,31 @@ TEST(Stores, SendWhatIsGatheredWhileTheyGatherTheRest) {
   EXPECT_NEAR(pull(20e-3), request + 20e-3 + kHop + piece, kExactWithStores);
 }
 
+/// The owner sends the asker a message of its own while its rows are under way. Over MPI it comes after
+/// them, or after as many as are asked for at a time; other libraries send it beside them.
+TEST(Stores, LetMessagesOfTheSameProcessesWaitBehindTheirRows) {
+  constexpr double kBytes = 100e3, kSent = 300e-6, kWay = kHop + 1e-6;  // from device to device
+  const auto arrival = [&](double rows, const char* library) {
+    Script owns, asks;
+    asks.access(Lane::store, kPair, {0, rows}, 0);
+    asks.receive(Lane::comm, kPair, 1, kBytes);
+    owns.work(Lane::compute, kSent);
+    owns.wait(Lane::comm, Lane::compute);
+    owns.send(Lane::comm, kPair, 0, kBytes);
+    Simulation s = simulation_of(servers(2).make(), {asks.done(), owns.done()});
+    s.library.name = library;
+    return seconds_of(s).at(1);
+  };
+  const double rows = 4096;               // 2 MiB
+  const double gathered = 262144 / 1e12;  // the first piece, in the owner's memory
+  const double answered = kHop + 4 * rows / 1e9 + gathered + kHop + 512 * rows / 1e9;
+
+  EXPECT_NEAR(arrival(rows, "mpi"), answered + kWay + kBytes / 1e9, kExactWithStores);
+  EXPECT_NEAR(arrival(rows, "nccl"), kSent + kWay + 2 * kBytes / 1e9, kExactWithStores);
+  EXPECT_NEAR(arrival(10 * rows, "mpi"), kSent + 16 * 262144e-9 + kWay + 2 * kBytes / 1e9,
+              kExactWithStores);
+}
+
 TEST(Stores, OfTheSameMemoryAreCopiedOnce) {
   // Two ranks of one server, and a rank of itself: no link is between them.
   StarCluster star = servers(1);

@@ -1,4 +1,4 @@
-#include "sim/replay/host.hpp"
+#include "sim/cores/host.hpp"
 
 #include <algorithm>
 
@@ -34,9 +34,9 @@ Host::Host(Interconnect& network, Processor& device, int cores, double memory_by
       memory_bytes_per_second_(memory_bytes_per_second),
       memory_(network, 1, 1.0, memory_token) {}
 
-int Host::start(double seconds, int threads, double bytes, std::uint64_t token) {
+int Host::start(double seconds, int threads, double bytes, std::uint64_t token, Thread thread) {
   ORRERY_ASSERT(has_cores() && (bytes == 0 || has_memory()));
-  cores().start(seconds, threads, token);
+  cores().start(seconds, threads, token, thread);
   if (bytes == 0) return 1;
   memory_.start(bytes / memory_bytes_per_second_, 1, token);
   return 2;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/replay/processor.hpp"
+#include "sim/cores/processor.hpp"
 
 namespace orrery::sim {
 
@@ -29,8 +29,8 @@ class HostClock {
   std::vector<Turn> turns_{{0, 0, 1}};
 };
 
-/// A host task computes on cores, where all tasks advance alike (Processor), while its bytes pass
-/// the memory, whose rate all tasks share evenly. It ends when both are done.
+/// A host task computes on cores (Processor) while its bytes pass the memory, whose rate all tasks
+/// share evenly. It ends when both are done.
 class Host {
  public:
   /// The processors of a server. Cores 0 or a rate of 0: not given, and nothing may start there.
@@ -52,7 +52,7 @@ class Host {
   const HostClock& clock() const { return clock_; }
 
   /// Starts a task; returns how many times `token` comes back before it is over.
-  int start(double seconds, int threads, double bytes, std::uint64_t token);
+  int start(double seconds, int threads, double bytes, std::uint64_t token, Thread thread);
   /// Sets the clock to the rate of the cores; returns whether they became faster. Call it after
   /// work began or ended on the cores.
   bool follow(double now);
