@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/predicted.svg from the table of validated runs in docs/benchmarks.md: simulated over measured epoch times.
+"""Draws docs/predicted.svg from the table of validated runs in docs/validation.md: simulated over measured epoch times.
 
   docs/predicted.py           writes the picture
   docs/predicted.py --check   is the picture of that table?"""
@@ -20,7 +20,7 @@ KINDS = (("threads and processes, a core for each rank", lambda name: not ("4-st
 
 def runs():
     """(name, measured, simulated) of each row, in ms."""
-    text = (DOCS / "benchmarks.md").read_text().split("## Simulations beside the truth")[1].split("\n## ")[0]
+    text = (DOCS / "validation.md").read_text()
     return [(row["name"], milliseconds(row["real"]), milliseconds(row["simulated"]))
             for row in map(ROW.match, text.splitlines()) if row]
 
@@ -59,7 +59,7 @@ def main():
     if sys.argv[1:] == ["--check"]:
         if mark(found) in (DOCS / "predicted.svg").read_text():
             return 0
-        print("docs/predicted.svg is not of the table in docs/benchmarks.md: run python3 docs/predicted.py", file=sys.stderr)
+        print("docs/predicted.svg is not of the table in docs/validation.md: run python3 docs/predicted.py", file=sys.stderr)
         return 1
     draw(found)
     return 0

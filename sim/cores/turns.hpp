@@ -25,7 +25,7 @@ struct Done {
 /// thread that has had the least. A task with several threads takes as many cores as it gets, and
 /// advances accordingly.
 ///
-/// Source    docs/benchmarks.md, "Cores in turns"; Documentation/scheduler/sched-eevdf.rst of Linux
+/// Source    docs/validation.md, "Cores in turns"; Documentation/scheduler/sched-eevdf.rst of Linux
 /// Departs   one queue for all cores; a brief thread keeps its core until it is done
 class Turns {
  public:
