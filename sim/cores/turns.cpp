@@ -7,7 +7,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kRounding = 1e-12;  // seconds, of the network's clock
+constexpr double kDueWithin = 1e-12;  // seconds, of the network's clock
 
 }  // namespace
 
@@ -89,11 +89,11 @@ void Turns::end(double now, std::vector<Done>& done) {
   const bool others_wait = !all_work();
   std::vector<Task> keep, over;
   for (Task& task : tasks_) {
-    if (task.works() && task.left <= kRounding) {
+    if (task.works() && task.left <= kDueWithin) {
       done.push_back({task.token, task.began});
       ended_.push_back({task.thread.id, task.turn_left});
       wanted_ -= task.threads;
-    } else if (others_wait && task.works() && !task.thread.brief && task.turn_left <= kRounding) {
+    } else if (others_wait && task.works() && !task.thread.brief && task.turn_left <= kDueWithin) {
       task.turn_left = turn_;
       over.push_back(task);
     } else {
