@@ -156,7 +156,7 @@ double measure_turn(int cores) {
     for (double last = now(), time = last; time < kSpin; last = time) {
       time = now();
       if (time - last < kAbsent) continue;
-      if (turn_began >= 0) own.push_back(last - turn_began);
+      if (turn_began >= 0 && last - turn_began > kAbsent) own.push_back(last - turn_began);
       turn_began = time;
     }
   };

@@ -36,9 +36,12 @@ Host::Host(Interconnect& network, Processor& device, int cores, double memory_by
 
 int Host::start(double seconds, int threads, double bytes, std::uint64_t token, Thread thread) {
   ORRERY_ASSERT(has_cores() && (bytes == 0 || has_memory()));
-  cores().start(seconds, threads, token, thread);
+  const double passing = bytes == 0 ? 0 : bytes / memory_bytes_per_second_;
+  // A thread that waits for memory keeps its core.
+  cores().start(cores().takes_turns() ? std::max(seconds, passing) : seconds, threads, token,
+                thread);
   if (bytes == 0) return 1;
-  memory_.start(bytes / memory_bytes_per_second_, 1, token);
+  memory_.start(passing, 1, token);
   return 2;
 }
 

@@ -28,6 +28,7 @@ class alignas(64) Processor {
             double turn = 0);
 
   bool has_cores() const { return cores_ > 0; }
+  bool takes_turns() const { return turns_ != nullptr; }
   /// A task of this many seconds, alone, with this many threads.
   void start(double seconds, int threads, std::uint64_t token, Thread thread = {});
   /// Seconds of work that every task on cores completes in a second.

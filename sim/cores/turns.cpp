@@ -12,7 +12,7 @@ constexpr double kDueWithin = 1e-12;  // seconds, of the network's clock
 }  // namespace
 
 void Turns::start(double now, double seconds, int threads, std::uint64_t token, Thread thread) {
-  Task task{seconds, turn_, token, threads, 0, thread, -1, -1};
+  Task task{seconds, turn_, token, threads, 0, thread, -1, -1, false};
   bool continues = false;
   if (ended_at_ == now && thread.id >= 0)
     for (const Ended& ended : ended_)
@@ -21,48 +21,47 @@ void Turns::start(double now, double seconds, int threads, std::uint64_t token, 
         task.turn_left = ended.turn_left;
       }
   wanted_ += threads;
-  if (!all_work())  // turns that nobody waited for went on and on
-    for (Task& other : tasks_)
-      if (other.turn_left < 0) other.turn_left = turn_ - std::fmod(-other.turn_left, turn_);
+  if (!all_work()) {  // turns that nobody waited for went on and on
+    const auto within = [&](double left) {
+      return left < 0 ? turn_ - std::fmod(-left, turn_) : left;
+    };
+    task.turn_left = within(task.turn_left);
+    for (Task& other : tasks_) other.turn_left = within(other.turn_left);
+  }
   tasks_.insert(place_of(task, now, continues), task);
   give_out_cores(now);
   if (thread.brief) send_losers_to_the_end();
 }
 
-/// Who comes before others: brief threads; then those who work, among them one that continues; then those
-/// who wait. Whoever got a core only because that one paused for no time has not worked.
+/// Brief threads come before others. Whoever continues comes where it was: before those who got cores only
+/// because it paused for no time, and those who wait.
 std::vector<Turns::Task>::iterator Turns::place_of(const Task& task, double now, bool continues) {
   if (!task.thread.brief && !continues) return tasks_.end();
   return std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& other) {
-    if (other.thread.brief) return false;
-    return task.thread.brief || !other.works() || other.since == now;
+    const bool has_worked = other.works() && other.since < now;
+    if (task.thread.brief) return !other.thread.brief || (continues && !has_worked);
+    return !other.thread.brief && !has_worked;
   });
 }
 
 void Turns::give_out_cores(double now) {
   int free = cores_;
   for (Task& task : tasks_) {
-    const bool worked = task.works();
+    const int before = task.held;
     task.held = std::min(task.threads, free);
     free -= task.held;
-    if (!worked && task.works()) {
-      task.since = now;
-      if (task.began < 0) task.began = now;
-    } else if (worked && !task.works() && task.began == now) {
-      task.began = -1;  // for no time
-    }
+    task.lost = before > 0 && !task.works() && task.since < now;
+    if (task.held > before) task.since = now;
+    if (task.works() && task.began < 0) task.began = now;
+    if (before > 0 && !task.works() && task.began == now) task.began = -1;  // for no time
   }
 }
 
 void Turns::send_losers_to_the_end() {
-  const auto lost = [&](const Task& task) {
-    return !task.works() && task.began >= 0 && task.since >= 0 && !task.thread.brief;
-  };
   for (Task& task : tasks_)
-    if (lost(task)) task.turn_left = turn_;
-  const auto losers =
-      std::stable_partition(tasks_.begin(), tasks_.end(), [&](const Task& t) { return !lost(t); });
-  for (auto task = losers; task != tasks_.end(); ++task) task->since = -1;
+    if (task.lost) task.turn_left = turn_;
+  std::stable_partition(tasks_.begin(), tasks_.end(),
+                        [](const Task& task) { return !task.lost || task.thread.brief; });
 }
 
 void Turns::work(double seconds) {

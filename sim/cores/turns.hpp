@@ -50,7 +50,8 @@ class Turns {
     int held;  ///< cores
     Thread thread;
     double began;  ///< on a core; < 0: not yet
-    double since;  ///< has had cores without a break, if `held`
+    double since;  ///< has had so many cores without a break, if `held`
+    bool lost;     ///< all of them just now, to somebody else
     bool works() const { return held > 0; }
   };
   struct Ended {

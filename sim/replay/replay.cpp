@@ -140,9 +140,11 @@ void Replayer::happen(std::uint64_t token) {
       ranks_[at(a)].issuing = false;
       return issue(a);
     case Happening::work:
-      return worked(a, b);
+      has_worked(a, b);
+      return complete(a, b);
     case Happening::task:
-      if (--ranks_[at(a)].lanes[at(b)].open == 0) worked(a, b);
+      has_worked(a, b);
+      if (--ranks_[at(a)].lanes[at(b)].open == 0) complete(a, b);
       return;
     case Happening::call:
       return come(a, b, network_.now());

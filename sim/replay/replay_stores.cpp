@@ -9,10 +9,14 @@ namespace {
 /// The part of an answer that an owner sends while it gathers the next piece (as backends/comm_mpi
 /// does).
 constexpr double kPieceBytes = 256 << 10;
-/// The most that other messages wait behind: 16 pieces are asked for at a time (as there, with few owners),
-/// and OpenMPI sends the first 64 KiB of each at once, the rest when the receiver has agreed. Sums of
-/// gradients were seen to wait for 0.7 to 1.1 MiB each way (docs/validation.md).
-constexpr double kQueuedBytes = 16 * (64 << 10);
+/// The most that other messages between two ranks wait behind: so many pieces are asked for at a time, of all
+/// owners together (as there), and OpenMPI sends the first 64 KiB of each at once, the rest when the receiver
+/// has agreed. Sums of gradients were seen to wait for 0.7 to 1.1 MiB each way, with one owner
+/// (docs/validation.md).
+double queued_bytes(int owners) {
+  const double pieces = std::max(16, 2 * owners + 2);
+  return pieces / std::max(1, owners) * (64 << 10);
+}
 
 }  // namespace
 
@@ -42,7 +46,10 @@ void Replayer::ask_owners(int r, int l) {
   });
   lane.open = static_cast<int>(slots.size());
   if (slots.empty()) return complete(r, l);
+  const auto by_messages =
+      std::ranges::count_if(slots, [&](int s) { return !asked_[at(s)].alone; });
   for (const int slot : slots) {
+    asked_[at(slot)].owners = static_cast<int>(by_messages);
     const int owner = asked_[at(slot)].owner;
     if (owner != r) lane.exchange_told().under_way(external(r, owner), +1, network_.now());
     if (asked_[at(slot)].alone)
@@ -71,6 +78,7 @@ void Replayer::send_words(int slot, bool may_wait) {
   if (may_wait && from != to && asked.stage == Asked::asking &&
       waits_behind_rows(sender, receiver, token(Happening::access_behind_rows, slot)))
     return;
+  asked.sent_at = network_.now();
   ++messages_;
   if (from == to) {
     asked.messages = 1;
@@ -85,8 +93,10 @@ void Replayer::send_words(int slot, bool may_wait) {
     communicates(r, +1);
   }
   const int connection = traffic_.connection({from, to});
-  if (s_.library.name == "mpi") rows_under_way_[pair_of(sender, receiver)] = slot;
-  asked.sent_at = network_.now();
+  if (s_.library.name == "mpi") {
+    const auto [known, is_new] = rows_under_way_.try_emplace(pair_of(sender, receiver), slot);
+    if (!is_new && bytes_left(asked_[at(known->second)]) < bytes_left(asked)) known->second = slot;
+  }
   if (asked.counted) traffic_.begin(connection, bytes, network_.now());
   network_.send(connection, bytes,
                 s_.library.message_seconds + traffic_.latency_seconds(connection),
@@ -105,31 +115,36 @@ void Replayer::communicates(int r, int change) {
 }
 
 void Replayer::access_arrived(int slot) {
-  Asked& asked = asked_[at(slot)];
+  const Asked& asked = asked_[at(slot)];
   for (const int r : {asked.rank, asked.owner}) communicates(r, -1);
   if (asked.counted) traffic_.end(connection_of(asked), network_.now());
   const auto [sender, receiver] = ranks_of(asked);
   const auto last = rows_under_way_.find(pair_of(sender, receiver));
   if (last != rows_under_way_.end() && last->second == slot) rows_under_way_.erase(last);
-  const std::vector<std::uint64_t> behind = std::exchange(asked.behind, {});
   message_part_ended(slot);
-  for (const std::uint64_t t : behind) happen(t);
 }
 
-/// What one process sends to another over MPI arrives in order, so a message waits behind rows that are
-/// under way: those that the receiver has asked for, which may be a part of all that it wants.
+/// Of its message that is under way, as far as the link's rate says.
+double Replayer::bytes_left(const Asked& asked) const {
+  const int connection = connection_of(asked);
+  const double begun =
+      asked.sent_at + s_.library.message_seconds + traffic_.latency_seconds(connection);
+  const double passed =
+      std::max(0.0, network_.now() - begun) * traffic_.bytes_per_second(connection);
+  return (asked.stage == Asked::asking ? asked.there : asked.back) - passed;
+}
+
+/// What one process sends to another over MPI leaves in order, so a message waits behind rows that are
+/// under way: those that have been sent but not passed, as long as the link alone would take for them.
 ///
 /// Returns   whether `token` comes back later, for that reason
 bool Replayer::waits_behind_rows(int from, int to, std::uint64_t token) {
-  const auto last = rows_under_way_.find(pair_of(from, to));
-  if (last == rows_under_way_.end()) return false;
-  Asked& asked = asked_[at(last->second)];
-  const double bytes = asked.stage == Asked::asking ? asked.there : asked.back;
-  const double rate = traffic_.bytes_per_second(connection_of(asked));
-  if (bytes - (network_.now() - asked.sent_at) * rate > kQueuedBytes)
-    network_.at(network_.now() + kQueuedBytes / rate, token);
-  else
-    asked.behind.push_back(token);
+  const auto most = rows_under_way_.find(pair_of(from, to));
+  if (most == rows_under_way_.end()) return false;
+  const Asked& asked = asked_[at(most->second)];
+  const double bytes = std::min(bytes_left(asked), queued_bytes(asked.owners));
+  if (bytes <= 0) return false;
+  network_.at(network_.now() + bytes / traffic_.bytes_per_second(connection_of(asked)), token);
   return true;
 }
 

@@ -138,12 +138,12 @@ class Replayer final : public NetworkListener {
     enum { asking, serving, answering } stage = asking;
     int messages = 0, gathering = 0;  ///< parts of them under way
     bool counted = false;
-    bool alone = false;                 ///< the asker reads the rows itself
-    double there = 0, back = 0;         ///< bytes of the messages
-    double bytes = 0, seconds = 0;      ///< bytes of the rows, and seconds to serve them
-    double first = 1;                   ///< share of it before the answer begins
-    double sent_at = 0;                 ///< its last message
-    std::vector<std::uint64_t> behind;  ///< tokens of what that message delays
+    bool alone = false;             ///< the asker reads the rows itself
+    double there = 0, back = 0;     ///< bytes of the messages
+    double bytes = 0, seconds = 0;  ///< bytes of the rows, and seconds to serve them
+    double first = 1;               ///< share of it before the answer begins
+    double sent_at = 0;             ///< its last message
+    int owners = 0;                 ///< that the rank asks at the same time, by messages
   };
 
   void make_room();
@@ -196,7 +196,7 @@ class Replayer final : public NetworkListener {
     ++operations_;
   }
   void begin(LaneState& lane) { begin(lane, network_.now()); }
-  void worked(int r, int l);
+  void has_worked(int r, int l);
   void complete(int r, int l);
   void pass(int r, int l);
 
@@ -238,6 +238,7 @@ class Replayer final : public NetworkListener {
   Traffic::Pair ends_of(const Asked& asked) const;
   int connection_of(const Asked& asked) const { return traffic_.connection(ends_of(asked)); }
   void communicates(int r, int change);
+  double bytes_left(const Asked& asked) const;
   bool waits_behind_rows(int from, int to, std::uint64_t token);
   static std::uint64_t pair_of(int from, int to) {
     return static_cast<std::uint64_t>(from) << kBits | static_cast<std::uint64_t>(to);
@@ -290,7 +291,7 @@ class Replayer final : public NetworkListener {
   double began_on_core_ = -1;  ///< the task that is done
   std::vector<Asked> asked_;
   std::vector<int> free_asked_;
-  /// The messages of requests that are under way over links, by pair_of() their ends; of several the last.
+  /// The messages of requests that are under way over links, by pair_of() their ends; of several the longest.
   std::unordered_map<std::uint64_t, int> rows_under_way_;
   std::int64_t messages_ = 0, operations_ = 0, events_ = 0;
   double told_at_ = 0;  ///< wall seconds since the start

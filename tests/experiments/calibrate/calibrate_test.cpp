@@ -314,6 +314,8 @@ TEST(Calibrations, KnowTheHostAndTheLibraryOfThreads) {
     EXPECT_GT(seconds, 1e-8);
     EXPECT_LT(seconds, 0.05);
   }
+  EXPECT_GT(profile.turn_seconds, 1e-4);
+  EXPECT_LT(profile.turn_seconds, 1);
   EXPECT_GT(threads.copy_bytes_per_second.of_largest(), 1e7);
   EXPECT_FALSE(profile.libraries.contains("mpi"));
   EXPECT_NE(tiny().mpi.note.find("no MPI"), std::string::npos);

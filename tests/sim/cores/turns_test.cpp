@@ -122,6 +122,71 @@ TEST(Turns, AreTakenByABriefThreadAsItWakes) {
   EXPECT_NEAR(cores.ended(1), 10.5 * kMs, kExactly);
 }
 
+TEST(Turns, ThatOnceWereOverAreNotLostToABriefThread) {
+  Cores cores(1);
+  cores.start(1, 10 * kMs);
+  cores.start(2, 10 * kMs);
+  cores.run_until(4 * kMs);  // the turn of 1 is over, 2 has the core
+  cores.start(3, 0.5 * kMs, {9, true});
+  cores.run();
+
+  // Only 2 loses it: 1 from 4.5 to 7.5, 2 until 10.5, and so on; 2 worked for 1 ms before, and 1 for 3.
+  EXPECT_NEAR(cores.ended(1), 17.5 * kMs, kExactly);
+  EXPECT_NEAR(cores.ended(2), 20.5 * kMs, kExactly);
+}
+
+TEST(Turns, ThatBeginAsABriefThreadWakesKeepTheirPlace) {
+  Cores cores(1);
+  cores.start(1, 4 * kMs);
+  cores.start(2, 2 * kMs);
+  cores.start(3, 2 * kMs);
+  // At 3 ms the turn of 1 ends, and 2 gets the core. The brief thread takes it in the same instant.
+  cores.run_until(3 * kMs);
+  cores.start(4, 1 * kMs, {9, true});
+  cores.run();
+
+  EXPECT_NEAR(cores.ended(2), 6 * kMs, kExactly);
+  EXPECT_NEAR(cores.ended(3), 8 * kMs, kExactly);
+  EXPECT_NEAR(cores.ended(1), 9 * kMs, kExactly);
+}
+
+TEST(Turns, GoOnWithTheNextTaskOfABriefThread) {
+  Cores cores(1);
+  cores.start(1, 1 * kMs, {1, true});
+  cores.start(2, 1 * kMs, {2, true});
+  cores.run_until(1 * kMs, [&](std::uint64_t task) {
+    if (task == 1) cores.start(3, 1 * kMs, {1, true});
+  });
+  cores.run();
+
+  EXPECT_NEAR(cores.ended(3), 2 * kMs, kExactly);
+  EXPECT_NEAR(cores.ended(2), 3 * kMs, kExactly);
+}
+
+TEST(Turns, OfAThreadThatContinuesAreNotOverBecauseItWasAlone) {
+  Cores cores(1);
+  cores.start(1, 5 * kMs, {1});
+  cores.run_until(5 * kMs, [&](std::uint64_t) {
+    cores.start(2, 4 * kMs, {2});
+    cores.start(3, 4 * kMs, {1});
+  });
+  cores.run();
+
+  EXPECT_NEAR(cores.began(3), 5 * kMs, kExactly);
+  EXPECT_NEAR(cores.began(2), 6 * kMs, kExactly);  // at the end of the second turn
+}
+
+TEST(Turns, OfSeveralThreadsTakeTheirCoresBack) {
+  Cores cores(3);
+  cores.start(1, 1 * kMs, {1}, 2);
+  cores.start(2, 4 * kMs, {2}, 2);
+  cores.run_until(1 * kMs, [&](std::uint64_t) { cores.start(3, 1 * kMs, {1}, 2); });
+  cores.run();
+
+  EXPECT_NEAR(cores.ended(3), 2 * kMs, kExactly);
+  EXPECT_NEAR(cores.ended(2), 5 * kMs, kExactly);  // with one core for 2 ms
+}
+
 TEST(Turns, OfBriefThreadsComeInTheOrderInWhichTheyWake) {
   Cores cores(1);
   cores.start(1, 1 * kMs, {1, true});

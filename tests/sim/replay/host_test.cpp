@@ -43,6 +43,28 @@ TEST(HostTasks, RunBesideKernels) {
   EXPECT_NEAR(epoch_of(with_host(4).make(), {script.done()}), 3e-3, kExact);
 }
 
+TEST(HostTasks, KeepTheirCoreWhileTheyWaitForMemory) {
+  // On the only core a task comes after a kernel of 2 ms. It computes for 1 ms, and its bytes take 3.
+  StarCluster star;
+  star.devices_per_server = 1;
+  star.cores = 1;
+  Script script;
+  script.work(Lane::compute, 2e-3);
+  script.task(Lane::sampler, 1e-3, 1, 3e6);
+  script.sync(Lane::sampler);
+  Simulation s = simulation_of(star.make(), {script.done()});
+  s.cluster.devices[0].memory_bytes_per_second = 1e9;
+  s.behaviour.turn_seconds = 4e-3;
+
+  const auto numbers = on_both_engines(s, [&](Traffic& traffic, Interconnect& network) {
+    const Timeline made = replay(s, traffic, network).timelines.at(0);
+    return std::vector{made.spans.back().begin, made.spans.back().end};
+  });
+
+  EXPECT_NEAR(numbers.at(0), 2e-3, kExact);
+  EXPECT_NEAR(numbers.at(1), 5e-3, kExact);
+}
+
 TEST(HostTasks, BlockTheHostThatJoinsThem) {
   Script script;
   script.task(Lane::sampler, 5e-3);

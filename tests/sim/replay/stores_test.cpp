@@ -157,6 +157,28 @@ TEST(Stores, LetMessagesOfTheSameProcessesWaitBehindTheirRows) {
               kExactWithStores);
 }
 
+/// Two ranks pull from each other. The first one's second request goes after the answer that it sends, and a
+/// short message does not hide that a long one is under way.
+TEST(Stores, LetRequestsWaitBehindTheRowsOfTheOtherDirection) {
+  const double shorter = 1024, longer = 2048;
+  Script one, other;
+  one.access(Lane::store, kPair, {0, shorter}, 0);
+  one.access(Lane::store, kPair, {0, shorter}, 0);
+  other.access(Lane::store, kPair, {longer, 0}, 0);
+  for (Script* script : {&one, &other}) script->sync(Lane::store);
+  Simulation s = simulation_of(servers(2).make(), {one.done(), other.done()});
+  s.library.name = "mpi";
+  const auto seconds = seconds_of(s);
+
+  const double gathered = 262144 / 1e12;
+  const auto pulled = [&](double rows) {
+    return 2 * kHop + 4 * rows / 1e9 + gathered + 512 * rows / 1e9;
+  };
+  EXPECT_NEAR(seconds.at(1), pulled(longer), 1e-8);
+  // The second pull begins when the other's rows have left.
+  EXPECT_NEAR(seconds.at(0), pulled(longer) + pulled(shorter), 1e-8);
+}
+
 TEST(Stores, OfTheSameMemoryAreCopiedOnce) {
   // Two ranks of one server, and a rank of itself: no link is between them.
   StarCluster star = servers(1);
