@@ -131,8 +131,12 @@ void run(const Collective& collective, int ranks) {
   sim::Simulation s;
   s.cluster = *experiment.cluster;
   s.devices = experiment.devices;
-  s.behaviour = {profile.issue_seconds,          profile.handover_seconds, profile.sync_seconds,
-                 profile.communication_slowdown, profile.variation,        profile.turn_seconds};
+  s.behaviour = {.issue_seconds = profile.issue_seconds,
+                 .handover_seconds = profile.handover_seconds,
+                 .sync_seconds = profile.sync_seconds,
+                 .communication_slowdown = profile.communication_slowdown,
+                 .variation = profile.variation,
+                 .turn_seconds = profile.turn_seconds};
   s.library = library_of(experiment, profile);
   s.collectives.algorithm = collective.algorithm;
   s.timeline_ranks = 0;

@@ -84,9 +84,12 @@ sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
   simulation.programs = price_all(programs, body, profile, kernel_threads(experiment));
-  simulation.behaviour = {profile.issue_seconds, profile.handover_seconds,
-                          profile.sync_seconds,  profile.communication_slowdown,
-                          profile.variation,     profile.turn_seconds};
+  simulation.behaviour = {.issue_seconds = profile.issue_seconds,
+                          .handover_seconds = profile.handover_seconds,
+                          .sync_seconds = profile.sync_seconds,
+                          .communication_slowdown = profile.communication_slowdown,
+                          .variation = profile.variation,
+                          .turn_seconds = profile.turn_seconds};
   simulation.library = library_of(experiment, profile);
   if (simulation.library.issue_seconds == 0)
     simulation.library.issue_seconds = profile.issue_seconds;

@@ -191,6 +191,8 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
   sim::DeviceProfile profile = shipped("r5-16");
   profile.origin = "measured";
   profile.scale["*"] = 1.5;
+  profile.variation = 0.1;
+  profile.turn_seconds = 3e-3;
   sim::PriceTable table{{{"m", {1, 2}}, {"threads", {1, 2}}}, {1, 2, 3, 4e-7}, 0.07};
   profile.tables.emplace("gemm", table);
   profile.host["sample"] = {1e-6, 2e-9, 3e9, 0.5};
@@ -207,6 +209,8 @@ TEST(ProfileFiles, AreWrittenAsTheyAreRead) {
             "made up for libraries.mpi.message_seconds");
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").seconds[3], 4e-7);
   EXPECT_DOUBLE_EQ(again.tables.at("gemm").fit_error, 0.07);
+  EXPECT_DOUBLE_EQ(again.variation, 0.1);
+  EXPECT_DOUBLE_EQ(again.turn_seconds, 3e-3);
   EXPECT_EQ(again.host, profile.host);
   EXPECT_EQ(again.libraries, profile.libraries);
   EXPECT_EQ(file["libraries"]["mpi"]["copy_bytes_per_second"]["value"], 5e9);
