@@ -131,12 +131,7 @@ void run(const Collective& collective, int ranks) {
   sim::Simulation s;
   s.cluster = *experiment.cluster;
   s.devices = experiment.devices;
-  s.behaviour = {.issue_seconds = profile.issue_seconds,
-                 .handover_seconds = profile.handover_seconds,
-                 .sync_seconds = profile.sync_seconds,
-                 .communication_slowdown = profile.communication_slowdown,
-                 .variation = profile.variation,
-                 .turn_seconds = profile.turn_seconds};
+  s.behaviour = behaviour_of(profile);
   s.library = library_of(experiment, profile);
   s.collectives.algorithm = collective.algorithm;
   s.timeline_ranks = 0;

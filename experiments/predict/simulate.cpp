@@ -84,12 +84,7 @@ sim::Simulation build_simulation(const Body& body, const Experiment& experiment,
   simulation.cluster = *experiment.cluster;
   simulation.devices = experiment.devices;
   simulation.programs = price_all(programs, body, profile, kernel_threads(experiment));
-  simulation.behaviour = {.issue_seconds = profile.issue_seconds,
-                          .handover_seconds = profile.handover_seconds,
-                          .sync_seconds = profile.sync_seconds,
-                          .communication_slowdown = profile.communication_slowdown,
-                          .variation = profile.variation,
-                          .turn_seconds = profile.turn_seconds};
+  simulation.behaviour = behaviour_of(profile);
   simulation.library = library_of(experiment, profile);
   if (simulation.library.issue_seconds == 0)
     simulation.library.issue_seconds = profile.issue_seconds;
@@ -211,6 +206,15 @@ sim::DeviceProfile profile_of(const Experiment& experiment, Efficiencies which) 
     throw;
   }
   return profile;
+}
+
+sim::DeviceBehaviour behaviour_of(const sim::DeviceProfile& profile) {
+  return {.issue_seconds = profile.issue_seconds,
+          .handover_seconds = profile.handover_seconds,
+          .sync_seconds = profile.sync_seconds,
+          .communication_slowdown = profile.communication_slowdown,
+          .variation = profile.variation,
+          .turn_seconds = profile.turn_seconds};
 }
 
 sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& profile) {

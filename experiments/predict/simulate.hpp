@@ -31,6 +31,9 @@ sim::DeviceProfile profile_of(const Experiment& experiment,
 /// Errors    ConfigError listing those that it has
 sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& profile);
 
+/// What the profile adds to the prices of operations.
+sim::DeviceBehaviour behaviour_of(const sim::DeviceProfile& profile);
+
 /// For a command that replays more than the epochs of one training.
 ///
 /// Errors    ConfigError: simulation.sensitivity is asked for
