@@ -5,23 +5,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/ops/row_pieces.hpp"
+
 namespace orrery::mpi {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<RowRequest>);
 static_assert(sizeof(RowRequest) % sizeof(float) == 0, "what lies behind it is aligned");
-
-/// Size of the rows in one message. Other messages to the same rank, such as sums of gradients, wait
-/// behind the pieces that are under way; through fast links the work for each message counts more.
-/// Measured from 100 Mbit/s to 20 Gbit/s (docs/benchmarks.md).
-constexpr std::int64_t kPiece = std::int64_t{256} << 10;
-
-/// Pieces that are asked for at a time. Owner and asker look after messages when a core is free, which
-/// may take as long as a few pieces; meanwhile the link should not run out of others. 16 were measured
-/// with one owner (docs/benchmarks.md). With many owners there are two for each, to bound memory.
-std::size_t pieces_under_way(std::size_t owners) {
-  return std::max<std::size_t>(16, 2 * owners + 2);
-}
 
 struct Piece {
   int owner;
@@ -31,7 +21,8 @@ struct Piece {
 
 /// The first piece of every owner, then the second of every owner, and so on.
 std::vector<Piece> pieces_of(const RowCall& call) {
-  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(1, kPiece / call.row_bytes));
+  const auto rows =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, kRowPieceBytes / call.row_bytes));
   std::vector<Piece> pieces;
   bool more = true;
   for (std::size_t begin = 0; more; begin += rows) {
@@ -79,7 +70,7 @@ void put_in_places(const RowCall& call, const Piece& piece, const std::vector<ch
 
 void ask_owners(Batch& batch, const RowCall& call, const std::function<void()>& meanwhile) {
   const std::vector<Piece> pieces = pieces_of(call);
-  std::vector<UnderWay> slots(pieces_under_way(call.requests.size()));
+  std::vector<UnderWay> slots(at(row_pieces_under_way(std::ssize(call.requests))));
   const int window = static_cast<int>(slots.size()), count = static_cast<int>(pieces.size());
   const auto finish = [&](int k) {
     if (call.places != nullptr) put_in_places(call, pieces[at(k)], slots[at(k % window)].rows);

@@ -56,9 +56,10 @@ std::string Table::block(const std::vector<Row>& rows, std::size_t from, std::si
     for (std::size_t p = 0; p < parts.size(); ++p) {
       std::string line;
       for (const std::size_t c : columns) {
-        const std::string& cell = c == columns.back() ? parts[p] : p == 0 ? rows[r][c] : "";
-        line += (c == columns.front() ? "" : "  ") +
-                padded(cell, widths[c], c == 0 || (breaks && c == columns.back()));
+        const bool last = c == columns.back();
+        const bool left = c == 0 || (last && breaks) || (sentences_ && c + 1 == rows[r].size());
+        const std::string& cell = last ? parts[p] : p == 0 ? rows[r][c] : "";
+        line += (c == columns.front() ? "" : "  ") + padded(cell, widths[c], left);
       }
       text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }

@@ -7,13 +7,13 @@
 
 namespace orrery {
 
-/// Columns as wide as their widest cell, two blanks apart; the first column left-aligned, the
-/// others right-aligned; a rule under the header.
+/// Columns as wide as their widest cell, two blanks apart; the first column left-aligned, and the last if
+/// it holds sentences, the others right-aligned; a rule under the header.
 class Table {
  public:
   /// `names`: number of columns, from the left, that name a row.
-  explicit Table(std::vector<std::string> header, std::size_t names = 1)
-      : names_(names), rows_{std::move(header)} {}
+  explicit Table(std::vector<std::string> header, std::size_t names = 1, bool sentences = false)
+      : names_(names), sentences_(sentences), rows_{std::move(header)} {}
   /// Requires  as many cells as the header
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
@@ -27,6 +27,7 @@ class Table {
                     std::size_t to, int width) const;
 
   std::size_t names_;
+  bool sentences_;  ///< in the last column
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -154,8 +154,8 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool
 }
 
 void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
-  Table table({"run", "simulated on", "measured here", "simulated", "error", "limited there by"},
-              2);
+  Table table({"run", "simulated on", "measured here", "simulated", "error", "limited there by"}, 2,
+              true);
   bool any = false;
   std::set<std::string> disturbed;
   for (const FinishedRun& run : runs) {

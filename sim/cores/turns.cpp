@@ -12,7 +12,8 @@ constexpr double kDueWithin = 1e-12;  // seconds, of the network's clock
 }  // namespace
 
 void Turns::start(double now, double seconds, int threads, std::uint64_t token, Thread thread) {
-  Task task{seconds, turn_, token, threads, 0, thread, -1, -1, false};
+  Task task{
+      .left = seconds, .turn_left = turn_, .token = token, .threads = threads, .thread = thread};
   bool continues = false;
   if (ended_at_ == now && thread.id >= 0)
     for (const Ended& ended : ended_)
@@ -50,7 +51,7 @@ void Turns::give_out_cores(double now) {
     const int before = task.held;
     task.held = std::min(task.threads, free);
     free -= task.held;
-    task.lost = before > 0 && !task.works() && task.since < now;
+    task.lost = !task.thread.brief && before > 0 && !task.works() && task.since < now;
     if (task.held > before) task.since = now;
     if (task.works() && task.began < 0) task.began = now;
     if (before > 0 && !task.works() && task.began == now) task.began = -1;  // for no time
@@ -60,8 +61,7 @@ void Turns::give_out_cores(double now) {
 void Turns::send_losers_to_the_end() {
   for (Task& task : tasks_)
     if (task.lost) task.turn_left = turn_;
-  std::stable_partition(tasks_.begin(), tasks_.end(),
-                        [](const Task& task) { return !task.lost || task.thread.brief; });
+  std::stable_partition(tasks_.begin(), tasks_.end(), [](const Task& task) { return !task.lost; });
 }
 
 void Turns::work(double seconds) {

@@ -32,7 +32,7 @@ class Turns {
   /// `seconds`: of a turn, > 0.
   Turns(int cores, double seconds) : cores_(cores), turn_(seconds) {}
 
-  /// A task of this many seconds, alone, with this many threads.
+  /// A task of this many seconds, alone, with this many threads (at least one).
   void start(double now, double seconds, int threads, std::uint64_t token, Thread thread);
   /// Whoever has a core works so long; at most until_next().
   void work(double seconds);
@@ -47,11 +47,11 @@ class Turns {
     double turn_left;  ///< < 0: the turn is over, and nobody waited
     std::uint64_t token;
     int threads;
-    int held;  ///< cores
     Thread thread;
-    double began;  ///< on a core; < 0: not yet
-    double since;  ///< has had so many cores without a break, if `held`
-    bool lost;     ///< all of them just now, to somebody else
+    int held = 0;       ///< cores
+    double began = -1;  ///< on a core; < 0: not yet
+    double since = -1;  ///< has had so many cores without a break, if `held`
+    bool lost = false;  ///< all of them just now, to a brief thread; it is none itself
     bool works() const { return held > 0; }
   };
   struct Ended {

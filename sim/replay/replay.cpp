@@ -46,7 +46,7 @@ Replayer::Replayer(const Simulation& simulation, Traffic& traffic, Interconnect&
       calls_(simulation, &traffic),
       hosts_beside_(simulation.cluster.has_hosts()),
       many_servers_(simulation.cluster.servers() > 1),
-      began_at_(std::chrono::steady_clock::now()) {
+      began_(std::chrono::steady_clock::now()) {
   // Of the servers on one machine the first has the processors of all.
   const int machines = s_.cluster.machines();
   for (std::size_t d = 0; d < s_.cluster.devices.size(); ++d)
@@ -140,10 +140,10 @@ void Replayer::happen(std::uint64_t token) {
       ranks_[at(a)].issuing = false;
       return issue(a);
     case Happening::work:
-      has_worked(a, b);
+      note_first_core(a, b);
       return complete(a, b);
     case Happening::task:
-      has_worked(a, b);
+      note_first_core(a, b);
       if (--ranks_[at(a)].lanes[at(b)].open == 0) complete(a, b);
       return;
     case Happening::call:

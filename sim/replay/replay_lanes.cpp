@@ -308,8 +308,8 @@ void Replayer::later(LaneState& lane, int r, int l, double time) {
   lane.wake_at = time;
 }
 
-/// The running item has ended on the cores, or a part of it. It did not run while it waited for them.
-void Replayer::has_worked(int r, int l) {
+/// A part of the running item has ended on the cores. The item did not run while it waited for its first.
+void Replayer::note_first_core(int r, int l) {
   LaneState& lane = ranks_[at(r)].lanes[at(l)];
   lane.begin = std::max(lane.begin, began_on_core_);
 }

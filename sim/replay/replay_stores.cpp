@@ -1,20 +1,20 @@
 // Requests of ranks to the owners of rows.
 #include <algorithm>
 
+#include "core/ops/row_pieces.hpp"
 #include "sim/replay/replayer.hpp"
 
 namespace orrery::sim {
 namespace {
 
-/// The part of an answer that an owner sends while it gathers the next piece (as backends/comm_mpi
-/// does).
-constexpr double kPieceBytes = 256 << 10;
-/// The most that other messages between two ranks wait behind: so many pieces are asked for at a time, of all
-/// owners together (as there), and OpenMPI sends the first 64 KiB of each at once, the rest when the receiver
-/// has agreed. Sums of gradients were seen to wait for 0.7 to 1.1 MiB each way, with one owner
-/// (docs/validation.md).
+/// The part of an answer that an owner sends while it gathers the next one (as backends/comm_mpi does).
+constexpr auto kPieceBytes = static_cast<double>(kRowPieceBytes);
+
+/// The most that other messages between two ranks wait behind: OpenMPI sends the first 64 KiB of each piece
+/// at once, the rest when the receiver has agreed. Sums of gradients were seen to wait for 0.7 to 1.1 MiB
+/// each way, with one owner (docs/validation.md).
 double queued_bytes(int owners) {
-  const double pieces = std::max(16, 2 * owners + 2);
+  const auto pieces = static_cast<double>(row_pieces_under_way(owners));
   return pieces / std::max(1, owners) * (64 << 10);
 }
 

@@ -196,7 +196,7 @@ class Replayer final : public NetworkListener {
     ++operations_;
   }
   void begin(LaneState& lane) { begin(lane, network_.now()); }
-  void has_worked(int r, int l);
+  void note_first_core(int r, int l);
   void complete(int r, int l);
   void pass(int r, int l);
 
@@ -258,7 +258,7 @@ class Replayer final : public NetworkListener {
   void work_done(Processor& processor);
   void tell_progress();
   double seconds_since_start() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_at_).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   }
 
   // what came out
@@ -274,7 +274,7 @@ class Replayer final : public NetworkListener {
   CallBook calls_;
   bool hosts_beside_;  ///< their devices; else those are machines
   bool many_servers_;  ///< more than one
-  std::chrono::steady_clock::time_point began_at_;
+  std::chrono::steady_clock::time_point began_;
   std::vector<Processor> processors_;  ///< of devices; of several servers on a machine, once
   std::deque<Host> hosts_;             ///< of servers, or of devices if those are machines
   std::vector<std::vector<int>> ranks_of_host_;
