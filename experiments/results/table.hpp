@@ -11,7 +11,7 @@ namespace orrery {
 /// it holds sentences, the others right-aligned; a rule under the header.
 class Table {
  public:
-  /// `names`: number of columns, from the left, that name a row.
+  /// `names`: number of columns, from the left, that name a row. `sentences`: the last column holds some.
   explicit Table(std::vector<std::string> header, std::size_t names = 1, bool sentences = false)
       : names_(names), sentences_(sentences), rows_{std::move(header)} {}
   /// Requires  as many cells as the header

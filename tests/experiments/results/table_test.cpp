@@ -17,6 +17,18 @@ TEST(Table, AlignsTheFirstColumnLeftAndTheOthersRight) {
             "1d          12.3 ms\n");
 }
 
+TEST(Table, AlignsSentencesLeft) {
+  Table table({"run", "error", "why"}, 1, true);
+  table.add({"1d", "+1 %", "computation"});
+  table.add({"2d", "-12 %", "waiting for other ranks"});
+
+  EXPECT_EQ(table.text(),
+            "run  error  why\n"
+            "-----------------------------------\n"
+            "1d    +1 %  computation\n"
+            "2d   -12 %  waiting for other ranks\n");
+}
+
 TEST(Table, CountsCharactersNotBytes) {
   Table table({"a", "b"});
   table.add({"µs", "×"});
