@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 4096;
 
+/// So many rows ahead the degrees of neighbours are asked for.
+constexpr std::int64_t kRowsAhead = 16;
+
 std::int64_t groups_of(std::int64_t rows, std::int64_t rows_per_group) {
   return (rows + rows_per_group - 1) / rows_per_group;
 }
@@ -30,10 +33,12 @@ std::int64_t rows_of_group(std::int64_t rows, std::int64_t rows_per_group, std::
 }
 
 /// A matrix whose rows are counted before they are written where they belong: so several threads
-/// write it, and it never takes more memory than it has. `row(r, room, add)` calls add(column,
-/// value) for the length(r, room) entries of row r, by ascending column; `room` is a thread's own.
-template <class Length, class Row>
-SparseMatrix cut_local(std::int64_t rows, std::int64_t cols, const Length& length, const Row& row) {
+/// write it, and it never takes more memory than it has. `each(begin, end, add)` calls add(column,
+/// value) for the length(r, room) entries of each of these rows r, row after row and by ascending
+/// column; `room` is a thread's own.
+template <class Length, class Each>
+SparseMatrix cut_local(std::int64_t rows, std::int64_t cols, const Length& length,
+                       const Each& each) {
   auto pattern = std::make_shared<Csr>();
   pattern->rows = rows;
   pattern->cols = cols;
@@ -46,13 +51,11 @@ SparseMatrix cut_local(std::int64_t rows, std::int64_t cols, const Length& lengt
   pattern->columns.resize(at(pattern->offsets.back()));
   auto values = std::make_shared<std::vector<float>>(pattern->columns.size());
   parallel_for(rows, kRowBlock, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<Vertex> room;
     std::size_t e = at(pattern->offsets[at(begin)]);
-    for (std::int64_t r = begin; r < end; ++r)
-      row(r, room, [&](Vertex column, float value) {
-        pattern->columns[e] = column;
-        (*values)[e++] = value;
-      });
+    each(begin, end, [&](Vertex column, float value) {
+      pattern->columns[e] = column;
+      (*values)[e++] = value;
+    });
   });
   return {std::shared_ptr<const Csr>(std::move(pattern)), std::move(values)};
 }
@@ -356,6 +359,23 @@ std::vector<FetchRound> LayerGraphs::rounds(int layer, int part,
   return list;
 }
 
+template <class Use>
+void LayerGraphs::each_row(const Draws& draws, const Share& rows, int layer, std::int64_t first,
+                           std::int64_t end, const Use& use) const {
+  std::array<std::vector<Vertex>, kRowsAhead> lists;
+  const auto list_of = [&](std::int64_t v) -> auto& { return lists[at(v % kRowsAhead)]; };
+  const auto fill = [&](std::int64_t v) {
+    neighbours_of(draws, rows, layer, v, list_of(v));
+    if (!weighting_.by_columns()) return;
+    for (const Vertex u : list_of(v)) graph_.announce_degree(u);
+  };
+  for (std::int64_t v = first; v < std::min(end, first + kRowsAhead); ++v) fill(v);
+  for (std::int64_t v = first; v < end; ++v) {
+    use(v, std::as_const(list_of(v)));
+    if (v + kRowsAhead < end) fill(v + kRowsAhead);
+  }
+}
+
 PartRows LayerGraphs::cut(int layer, int part, std::int64_t rows_per_group) const {
   return cut_window(layer, part, {layout_.rows(part), {0, layout_.vertices}, false},
                     rows_per_group);
@@ -415,9 +435,10 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   const auto length = [&](std::int64_t v) {
     return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
   };
+  const bool by_columns = weighting_.by_columns();
   // add(column, value) for the entries of row v in the window, by ascending column.
-  const auto each_entry = [&](std::int64_t v, std::vector<Vertex>& neighbours, const auto& add) {
-    neighbours_of(draws, rows, layer, v, neighbours);
+  const auto each_entry = [&](std::int64_t v, const std::vector<Vertex>& neighbours,
+                              const auto& add) {
     const double own = length(v);
     const double times = static_cast<double>(graph_.degree(v)) /
                          static_cast<double>(std::max<std::size_t>(1, neighbours.size()));
@@ -431,7 +452,7 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
         self();
         loop = false;
       }
-      add_one(u, static_cast<float>(times * weighting_(own, length(u))));
+      add_one(u, static_cast<float>(times * weighting_(own, by_columns ? length(u) : own)));
     }
     if (loop) self();
   };
@@ -446,14 +467,22 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
     return std::int64_t{weighting_.loops && counts(v)} +
            std::count_if(room.begin(), room.end(), counts);
   };
-  made.local = cut_local(window.rows.count, rows.count, local_entries,
-                         [&](std::int64_t r, std::vector<Vertex>& room, const auto& add) {
-                           each_entry(window.rows.first + r, room, [&](Vertex u, float value) {
-                             if (is_local(u)) add(static_cast<Vertex>(u - rows.first), value);
-                           });
-                         });
-  for (std::int64_t v = window.rows.first; v < window.rows.end() && !blocks.empty(); ++v)
-    each_entry(v, row, [&](Vertex u, float value) {
+  const auto each_of = [&](std::int64_t first, std::int64_t end, const auto& add) {
+    each_row(draws, rows, layer, first, end,
+             [&](std::int64_t v, const std::vector<Vertex>& neighbours) {
+               each_entry(v, neighbours, [&](Vertex u, float value) { add(v, u, value); });
+             });
+  };
+  made.local = cut_local(
+      window.rows.count, rows.count, local_entries,
+      [&](std::int64_t begin, std::int64_t end, const auto& add) {
+        each_of(window.rows.first + begin, window.rows.first + end,
+                [&](std::int64_t, Vertex u, float value) {
+                  if (is_local(u)) add(static_cast<Vertex>(u - rows.first), value);
+                });
+      });
+  if (!blocks.empty())
+    each_of(window.rows.first, window.rows.end(), [&](std::int64_t v, Vertex u, float value) {
       if (is_local(u)) return;
       const std::int64_t i = place[at(u)];
       const auto group = first_group[at(layout_.part_of_vertex(u))] + at(i / rows_per_group);

@@ -165,6 +165,11 @@ class LayerGraphs {
   /// The neighbours of vertex `v` of the part in a layer, in ascending order.
   void neighbours_of(const Draws& draws, const Share& rows, int layer, std::int64_t v,
                      std::vector<Vertex>& into) const;
+  /// use(v, neighbours) for vertices [first, end) of the part; a few rows before, the degrees of the
+  /// neighbours are asked for if weights depend on them.
+  template <class Use>
+  void each_row(const Draws& draws, const Share& rows, int layer, std::int64_t first,
+                std::int64_t end, const Use& use) const;
 
   TileLayout layout_;
   Settings settings_;

@@ -54,11 +54,6 @@ double weight_of(const Csr& graph, const std::vector<float>& weights, std::int64
 
 }  // namespace
 
-double Weighting::scale(double row_length, double column_length) const {
-  if (sum) return 1;
-  return symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length;
-}
-
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph) {
   const LayerType& layer = layer_of(model);
   if (layer.scaling == Scaling::sum) return {layer.self_loops, symmetric_graph, true};

@@ -2,6 +2,7 @@
 // values. Row v holds the weights with which vertex v adds up its in-neighbours.
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,12 @@ struct Weighting {
   float operator()(double row_length, double column_length) const {
     return static_cast<float>(scale(row_length, column_length));
   }
-  double scale(double row_length, double column_length) const;
+  double scale(double row_length, double column_length) const {
+    if (sum) return 1;
+    return symmetric ? 1 / std::sqrt(row_length * column_length) : 1 / row_length;
+  }
+  /// Whether entries depend on the row lengths of their columns.
+  bool by_columns() const { return symmetric && !sum; }
 };
 /// Errors    ConfigError if symmetric normalisation is asked for on a directed graph
 Weighting weighting_of(const ModelConfig& model, bool symmetric_graph);
