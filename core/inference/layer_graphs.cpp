@@ -473,14 +473,14 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
                each_entry(v, neighbours, [&](Vertex u, float value) { add(v, u, value); });
              });
   };
-  made.local = cut_local(
-      window.rows.count, rows.count, local_entries,
-      [&](std::int64_t begin, std::int64_t end, const auto& add) {
-        each_of(window.rows.first + begin, window.rows.first + end,
-                [&](std::int64_t, Vertex u, float value) {
-                  if (is_local(u)) add(static_cast<Vertex>(u - rows.first), value);
-                });
-      });
+  made.local = cut_local(window.rows.count, rows.count, local_entries,
+                         [&](std::int64_t begin, std::int64_t end, const auto& add) {
+                           each_of(window.rows.first + begin, window.rows.first + end,
+                                   [&](std::int64_t, Vertex u, float value) {
+                                     if (is_local(u))
+                                       add(static_cast<Vertex>(u - rows.first), value);
+                                   });
+                         });
   if (!blocks.empty())
     each_of(window.rows.first, window.rows.end(), [&](std::int64_t v, Vertex u, float value) {
       if (is_local(u)) return;

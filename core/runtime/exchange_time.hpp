@@ -16,6 +16,8 @@ namespace orrery {
 ///           server, to those between servers, or half to each where there are both. If none is
 ///           under way it belongs, by the same rule, to those that the rank still waits for. If it
 ///           waits for neither (others have yet to leave), it is divided like the rest of the time.
+///           A replay knows more: a message that waits for one between servers counts as one of
+///           these until its own data move.
 /// Units     seconds of any clock that does not run backwards
 class ExchangeTime {
  public:

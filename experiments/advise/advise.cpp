@@ -200,7 +200,7 @@ class Search {
     std::vector<std::size_t> order(space.plans.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto place = [&](std::size_t i) {
-      const bool by_default = space.plans[i].differing <= 1;
+      const bool by_default = space.plans[i].differing == 0;
       return std::tuple(!is_kept(space.plans[i].label), !by_default,
                         !by_default && known_[i].differs, by_default ? 0 : known_[i].least_seconds);
     };

@@ -274,11 +274,12 @@ void print(const Experiment& base, const std::vector<Variation>& variations) {
   const std::string intervals =
       first == nullptr || first->errors
           ? fmt::format(
-                "±: {:.0f} % of real epochs are meant to lie within. Of two plans, errors that "
+                "{}. Of two plans, errors that "
                 "both share are left out: \"as fast\" says that their times differ by at most "
                 "{:.0f} %, whatever prices are off by; \"cannot tell\" that either may be faster, "
                 "by more.",
-                100 * kIntervalShare, 100 * kMargin)
+                interval_words(first == nullptr || price_errors(first->plan.experiment).measured),
+                100 * kMargin)
           : std::string(
                 "They have no interval: the device profile does not say how far its prices "
                 "are off (orrery calibrate measures it).");
@@ -298,7 +299,8 @@ Json to_json(const RatedPlan& plan, const RatedPlan& best) {
   return {
       {"plan", plan.plan.label},
       {"epoch_seconds", plan.epoch_seconds},
-      {"interval", interval_json(plan.epoch_seconds, plan.errors)},
+      {"interval",
+       interval_json(plan.epoch_seconds, plan.errors, price_errors(plan.plan.experiment).measured)},
       {"measured_seconds", plan.measured_seconds ? Json(*plan.measured_seconds) : Json(nullptr)},
       {"not_measured", plan.not_measured.empty() ? Json(nullptr) : Json(plan.not_measured)},
       {"verdict", verdict_json(verdict)},

@@ -420,15 +420,16 @@ SearchSpace search_space(const std::string& file, const std::vector<std::string>
       if (names_exclusive_keys(axes, values)) return;
       ChangedFile changed = of_type;
       std::vector<std::string> words{name}, computing{name};
+      int differing = 0;
       for (std::size_t a = 0; a < axes.size(); ++a) {
+        if (*values[a] != axes[a].values.front()) ++differing;
         if (values[a]->is_null()) continue;
         changed.set(axes[a].key, *values[a]);
         words.push_back(fmt::format("{}={}", axes[a].key, shown(*values[a])));
         if (!is_no_computing(axes[a].key)) computing.push_back(words.back());
       }
       space.plans.push_back({fmt::format("{}", fmt::join(words, ", ")), changed.overrides(),
-                             static_cast<int>(words.size()),
-                             fmt::format("{}", fmt::join(computing, ", "))});
+                             differing, fmt::format("{}", fmt::join(computing, ", "))});
     });
   }
   for (const Axis& axis : asked)

@@ -40,7 +40,7 @@ struct ImpossiblePlan {
 struct PlanSketch {
   std::string label;
   std::vector<std::string> overrides;  ///< of the searched file
-  int differing = 0;                   ///< settings that are not the default of its strategy
+  int differing = 0;  ///< settings that are not the first that its strategy is tried with
   /// The label without how vertices are cut and gradients summed: plans that share it have the same
   /// operations on all vertices.
   std::string computing;

@@ -21,6 +21,8 @@
 #include "experiments/config/plugins.hpp"
 #include "experiments/config/profile_file.hpp"
 #include "experiments/config/strategy_keys.hpp"
+#include "experiments/config/sweep/combinations.hpp"
+#include "experiments/config/sweep/key_path.hpp"
 #include "experiments/config/validate_json.hpp"
 
 namespace orrery {
@@ -30,8 +32,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kStandardInput = "-";  // given as the name of a file
-constexpr std::size_t kMaxCombinations = 10000;
-constexpr std::ptrdiff_t kDeepestKey = 20;  // dots in a key's path; far above those of the schema
 
 constexpr int kMostSimulated = 4096;
 constexpr int kMostReal = 1024;  // they may be threads of one process
@@ -48,27 +48,6 @@ void require_few(int ranks, const std::string& words, const std::string& backend
                                   words, kMostReal, kMostSimulated));
 }
 
-/// Sets "a.b.c" in nested objects. Below "sweep" the rest of the path is one key.
-void set_path(Json& root, const std::string& path, const Json& value) {
-  Json* at = &root;
-  std::size_t begin = 0;
-  if (path.rfind("sweep.", 0) == 0) {
-    at = &root["sweep"];
-    if (at->is_object() || at->is_null()) (*at)[path.substr(6)] = value;
-    return;
-  }
-  for (;;) {
-    const std::size_t dot = path.find('.', begin);
-    const std::string key = path.substr(begin, dot - begin);
-    if (key.empty() || !(at->is_object() || at->is_null()))
-      throw ConfigError(path, "is no key path such as strategy.type");
-    at = &(*at)[key];
-    if (dot == std::string::npos) break;
-    begin = dot + 1;
-  }
-  *at = value;
-}
-
 /// The value after "=": JSON, else the text itself.
 Json json_or_text(const std::string& text, const std::string& path) {
   if (Json::accept(text)) return parse_json(text, "--set " + path);
@@ -80,72 +59,29 @@ Json json_or_text(const std::string& text, const std::string& path) {
   return text;
 }
 
+/// Applies "key.path=value". It takes the place of a list of values that a sweep has for this key.
 void apply_override(Json& root, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
   const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
-  if (std::count(path.begin(), path.end(), '.') > kDeepestKey)
-    throw ConfigError(path, "is no key path such as strategy.type");
   const Json value = json_or_text(text, path);
-  if (root.contains("sweep") && root["sweep"].is_object())
-    for (const auto& [swept, values] : root["sweep"].items())
-      if (swept.rfind(path + ".", 0) == 0 || path.rfind(swept + ".", 0) == 0)
-        throw ConfigError("--set",
-                          fmt::format("{} would be undone by the sweep over {}; set sweep.{} "
-                                      "or {} itself",
-                                      path, swept, swept, swept));
+  const bool sweeps = root.contains("sweep") && root["sweep"].is_object();
+  if (sweeps) {
+    for (const std::string& swept : swept_keys(root["sweep"])) {
+      const bool by_case = !root["sweep"].contains(swept);
+      if (!keys_meet(path, swept) || (path == swept && !by_case)) continue;
+      const std::string instead =
+          by_case ? "change sweep.cases" : fmt::format("set sweep.{} or {} itself", swept, swept);
+      throw ConfigError("--set", fmt::format("{} would be undone by the sweep over {}; {}", path,
+                                             swept, instead));
+    }
+  }
   set_path(root, path, value);
-  if (root.contains("sweep") && root["sweep"].is_object() && path.rfind("sweep", 0) != 0) {
+  if (sweeps && path.rfind("sweep", 0) != 0) {
     root["sweep"].erase(path);  // one value instead of the list
     if (root["sweep"].empty()) root.erase("sweep");
   }
-}
-
-void check_sweep(const Json& sweep) {
-  if (!sweep.is_object())
-    throw ConfigError(
-        "sweep", fmt::format("found {}, expected key paths with lists of values", sweep.dump()));
-  std::size_t combinations = 1;
-  for (const auto& [path, values] : sweep.items()) {
-    if (path == "sweep") throw ConfigError("sweep.sweep", "a sweep cannot be swept");
-    if (!values.is_array() || values.empty())
-      throw ConfigError("sweep." + path,
-                        fmt::format("found {}, expected a list of values", values.dump()));
-    std::set<std::string> seen;
-    for (const Json& value : values)
-      if (!seen.insert(value.dump()).second)
-        throw ConfigError("sweep." + path, fmt::format("holds {} twice", value.dump()));
-    combinations *= values.size();
-    if (combinations > kMaxCombinations)
-      throw ConfigError("sweep", fmt::format("more than {} combinations", kMaxCombinations));
-  }
-}
-
-struct Combination {
-  std::string label;
-  Json settings;  ///< the swept keys with their values
-  Json file;      ///< without "sweep" and with the values in place
-};
-
-/// The combinations of the sweep of a file `base`, which has no sweep itself.
-std::vector<Combination> combinations(const Json& base, const Json& sweep) {
-  check_sweep(sweep);
-  std::vector<Combination> list{{"", Json::object(), base}};
-  for (const auto& [path, values] : sweep.items()) {
-    std::vector<Combination> longer;
-    for (const Combination& shorter : list)
-      for (const Json& value : values) {
-        Combination next = shorter;
-        set_path(next.file, path, value);
-        next.settings[path] = value;
-        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-        next.label += (next.label.empty() ? "" : ", ") + path + "=" + text;
-        longer.push_back(std::move(next));
-      }
-    list = std::move(longer);
-  }
-  return list;
 }
 
 void set_features(DatasetOptions& o, const Json& d) {

@@ -255,6 +255,7 @@ sim::DeviceProfile load_profile(const std::string& file_or_name, Efficiencies wh
 
 sim::PriceErrors make_price_errors(const Json& file) {
   sim::PriceErrors errors;
+  errors.measured = file["origin"] == "measured";
   if (file.contains("tables")) {
     std::map<std::string, int> tables;
     for (const auto& [key, table] : file["tables"].items()) {
@@ -274,7 +275,7 @@ sim::PriceErrors make_price_errors(const Json& file) {
   if (told.contains("libraries"))
     for (const auto& [library, error] : told["libraries"].items())
       errors.communication[library] = error["value"];
-  if (file["origin"] == "measured" && file.contains("libraries"))
+  if (errors.measured && file.contains("libraries"))
     for (const auto& [name, library] : file["libraries"].items())
       if (library.contains("core_seconds_per_byte")) errors.moved_by_cores.insert(name);
   return errors;

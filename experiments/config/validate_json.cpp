@@ -57,13 +57,39 @@ std::string elsewhere(const Json& root, const std::string& word, const std::stri
   return "";
 }
 
-/// Describes the first fault of a value against its schema. Knows the keywords that our schema
-/// uses.
+/// Describes the faults of a value against its schema. Knows the keywords that our schema uses.
 class Explainer {
  public:
   explicit Explainer(const Json& root) : root_(root) {}
 
-  void explain(const Json& schema, const Json& value, const std::string& path) const {
+  /// Errors    ConfigError of the first fault, with those of other keys in lines below
+  void require_valid(const Json& value) {
+    note([&] { explain(root_, value, ""); });
+    if (faults_.empty()) return;
+    constexpr std::size_t kMost = 20;
+    const ConfigError& first = faults_.front();
+    std::string problem = first.what();
+    if (!first.path.empty()) problem = problem.substr(first.path.size() + 2);
+    const std::size_t more = faults_.size() - 1;
+    if (more > 0) problem += fmt::format("\nand {} more:", more);
+    for (std::size_t i = 1; i <= std::min(more, kMost); ++i)
+      problem += fmt::format("\n  {}", faults_[i].what());
+    if (more > kMost) problem += "\n  ...";
+    throw ConfigError(first.path, problem);
+  }
+
+ private:
+  /// What is wrong with one key says nothing of the others.
+  template <class Check>
+  void note(const Check& check) {
+    try {
+      check();
+    } catch (const ConfigError& fault) {
+      faults_.push_back(fault);
+    }
+  }
+
+  void explain(const Json& schema, const Json& value, const std::string& path) {
     check_type(schema, value, path);
     check_enum(schema, value, path);
     check_range(schema, value, path);
@@ -72,12 +98,11 @@ class Explainer {
       throw ConfigError(path, "found an empty list, expected at least one value");
     if (value.is_array() && schema.contains("items"))
       for (std::size_t i = 0; i < value.size(); ++i)
-        explain(schema["items"], value[i], fmt::format("{}[{}]", path, i));
+        note([&] { explain(schema["items"], value[i], fmt::format("{}[{}]", path, i)); });
     if (value.is_string() && value.get<std::string>().size() < schema.value("minLength", 0U))
       throw ConfigError(path, "found an empty string");
   }
 
- private:
   static void check_type(const Json& schema, const Json& value, const std::string& path) {
     if (!schema.contains("type")) return;
     const Json& type = schema["type"];
@@ -85,13 +110,19 @@ class Explainer {
                                        : std::vector{type.get<std::string>()};
     if (std::none_of(types.begin(), types.end(),
                      [&](const std::string& t) { return has_type(value, t); }))
-      throw ConfigError(
-          path, fmt::format("found {} ({}), expected {}{}{}", shown(value), type_name(value),
-                            fmt::join(types, " or "), range(schema), as_written(value, types)));
+      throw ConfigError(path, fmt::format("found {} ({}), expected {}{}{}", shown(value),
+                                          type_name(value), fmt::join(types, " or "), range(schema),
+                                          as_written(schema, value, types)));
   }
 
-  /// The correct form of a value with the right meaning: 10.0 as 10, "True" as true.
-  static std::string as_written(const Json& value, const std::vector<std::string>& types) {
+  /// The correct form of a value with the right meaning: 10.0 as 10, "True" as true, 4 as an object
+  /// with its source.
+  static std::string as_written(const Json& schema, const Json& value,
+                                const std::vector<std::string>& types) {
+    const Json properties = schema.value("properties", Json::object());
+    if (!value.is_object() && properties.contains("value") && properties.contains("source"))
+      return fmt::format("; write {{\"value\": {}, \"source\": \"where it is from\"}}",
+                         value.is_number() ? value.dump() : "a number");
     const auto allowed = [&](const char* type) {
       return std::find(types.begin(), types.end(), type) != types.end();
     };
@@ -99,6 +130,9 @@ class Explainer {
       const double x = value.get<double>();
       if (std::abs(x) < 1e15 && x == std::floor(x)) return fmt::format("; write {:.0f}", x);
     }
+    if (value.is_string() && !allowed("string") && (allowed("number") || allowed("integer")) &&
+        value.get<std::string>().find_first_of("0123456789") == 0)
+      return "; write the number alone, in bytes, bytes per second or seconds";
     if (value == "True" && allowed("boolean")) return "; write true";
     if (value == "False" && allowed("boolean")) return "; write false";
     return "";
@@ -146,28 +180,33 @@ class Explainer {
                         fmt::format("found {}, expected a value{}", shown(value), range(schema)));
   }
 
-  void check_object(const Json& schema, const Json& value, const std::string& path) const {
+  void check_object(const Json& schema, const Json& value, const std::string& path) {
     if (value.size() < schema.value("minProperties", std::size_t{0}))
       throw ConfigError(path, "found an empty object, expected at least one key");
     const Json properties = schema.value("properties", Json::object());
     std::vector<std::string> known;
     for (const auto& [key, unused] : properties.items()) known.push_back(key);
-    for (const auto& [key, member] : value.items()) {
-      if (!properties.contains(key)) {
-        const Json other = schema.value("additionalProperties", Json(true));
-        if (other == false)
-          throw ConfigError(joined(path, key),
-                            fmt::format("unknown key.{} Known keys: {}",
-                                        known_key(key, known, path), fmt::join(known, ", ")));
-        if (other.is_object()) explain(other, member, joined(path, key));
-        continue;
-      }
-      check_condition(properties[key], value, joined(path, key));
-      explain(properties[key], member, joined(path, key));
-    }
+    for (auto member = value.begin(); member != value.end(); ++member)
+      note([&] { check_member(schema, properties, known, value, member.key(), path); });
     for (const auto& key : schema.value("required", std::vector<std::string>{}))
       if (!value.contains(key))
-        throw ConfigError(joined(path, key), "is required" + hint(properties[key]));
+        faults_.emplace_back(joined(path, key), "is required" + hint(properties[key]));
+  }
+
+  void check_member(const Json& schema, const Json& properties,
+                    const std::vector<std::string>& known, const Json& object,
+                    const std::string& key, const std::string& path) {
+    if (properties.contains(key)) {
+      check_condition(properties[key], object, joined(path, key));
+      explain(properties[key], object[key], joined(path, key));
+      return;
+    }
+    const Json other = schema.value("additionalProperties", Json(true));
+    if (other == false)
+      throw ConfigError(joined(path, key),
+                        fmt::format("unknown key.{} Known keys: {}", known_key(key, known, path),
+                                    fmt::join(known, ", ")));
+    if (other.is_object()) explain(other, object[key], joined(path, key));
   }
 
   /// The key meant by an unknown one of the object at `path`: one of its own, else one of another
@@ -225,6 +264,7 @@ class Explainer {
   }
 
   const Json& root_;
+  std::vector<ConfigError> faults_;
 };
 
 void fill(const Json& schema, Json& value) {
@@ -326,7 +366,7 @@ const ParsedSchema& parsed(const std::string& text) {
 
 void validate_against(const std::string& schema_text, const Json& value) {
   const ParsedSchema& schema = parsed(schema_text);
-  Explainer(schema.explained).explain(schema.explained, value, "");
+  Explainer(schema.explained).require_valid(value);
   // The explanation covers the keywords in use; the validator covers the standard.
   const nlohmann::json target = nlohmann::json::parse(value.dump());
   valijson::Validator validator;

@@ -30,7 +30,7 @@ void validate_against_schema(const nlohmann::ordered_json& experiment);
 /// Checks a value against one of our schemas, given as text.
 ///
 /// Errors    ConfigError for the first fault: "strategy.type: found "spmm1d", allowed: ... Did
-///           you mean ...?"
+///           you mean ...?", with a line below for each fault of another key
 void validate_against(const std::string& schema, const nlohmann::ordered_json& value);
 
 /// Adds every default that applies, in schema order.

@@ -95,7 +95,7 @@ std::string verdict_words(const std::optional<Verdict>& verdict) {
   return verdict == Verdict::cannot_tell ? "cannot tell: " : "";
 }
 
-Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors) {
+Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors, bool measured) {
   if (!errors) return nullptr;
   const double half = half_width(*errors);
   Json causes = Json::object();
@@ -104,7 +104,14 @@ Json interval_json(double epoch_seconds, const std::optional<EpochErrors>& error
           {"half_width", half},
           {"low_seconds", epoch_seconds * std::exp(-half)},
           {"high_seconds", epoch_seconds * std::exp(half)},
+          {"measured", measured},
           {"causes", causes}};
+}
+
+std::string interval_words(bool measured) {
+  return measured ? fmt::format("±: {:.0f} % of real epochs are meant to lie within",
+                                100 * kIntervalShare)
+                  : "±: what the device profile is assumed to be off by; nobody measured it";
 }
 
 std::optional<EpochErrors> errors_from(const Json& interval) {

@@ -64,9 +64,12 @@ nlohmann::ordered_json verdict_json(const std::optional<Verdict>& verdict);
 std::string verdict_words(const std::optional<Verdict>& verdict);
 
 /// result.json's "interval": "share", "half_width" (relative), "low_seconds" and "high_seconds" of
-/// the epoch, "causes"; null where errors are not known.
-nlohmann::ordered_json interval_json(double epoch_seconds,
-                                     const std::optional<EpochErrors>& errors);
+/// the epoch, "measured" (PriceErrors), "causes"; null where errors are not known.
+nlohmann::ordered_json interval_json(double epoch_seconds, const std::optional<EpochErrors>& errors,
+                                     bool measured);
+
+/// What "±" says, for errors that a calibration measured, or that a profile assumes.
+std::string interval_words(bool measured);
 
 /// The causes in such an "interval" of a result.json.
 std::optional<EpochErrors> errors_from(const nlohmann::ordered_json& interval);

@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
+constexpr double kAlike = 0.98;  // of the busiest link's use
+constexpr double kIdle = 0.2;    // links that are used less limit nothing
 
 std::string costliest_kind(const Json& result) {
   const Json& kinds = result["compute_by_kind"];
@@ -44,8 +46,14 @@ std::string busiest_link(const Json& result) {
   for (const Json& link : links)
     if (busiest == nullptr || link["utilisation"] > (*busiest)["utilisation"]) busiest = &link;
   if (busiest == nullptr) return "";
-  return fmt::format("; busiest link {} at {}", (*busiest)["name"].get<std::string>(),
-                     human_percent((*busiest)["utilisation"]));
+  const double most = (*busiest)["utilisation"];
+  const auto alike = std::count_if(links.begin(), links.end(), [&](const Json& link) {
+    return link["utilisation"].get<double>() >= kAlike * most;
+  });
+  return fmt::format("; busiest link {} at {}{}{}", (*busiest)["name"].get<std::string>(),
+                     human_percent(most),
+                     alike > 1 ? fmt::format(", {} more alike", alike - 1) : "",
+                     most < kIdle ? ": latencies and waiting for other ranks, not bandwidth" : "");
 }
 
 std::string beside(const Json& result) {

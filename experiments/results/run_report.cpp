@@ -138,6 +138,14 @@ bool any_interrupted(const std::vector<FinishedRun>& runs) {
   return std::any_of(runs.begin(), runs.end(), interrupted);
 }
 
+/// A run in a sentence: "spmm_1d", "cluster.ranks=2".
+std::string in_words(const FinishedRun& run) {
+  const auto& [key, value] = row_name(run);
+  const bool clear =
+      key == "strategy" || key == "strategy.type" || key == "case" || key == "setting";
+  return clear ? value : key + "=" + value;
+}
+
 /// A run's first column: its numbers cover the epochs that were done.
 std::string marked_name(const FinishedRun& run) {
   return row_name(run).second + (interrupted(run) ? " (interrupted)" : "");
@@ -148,9 +156,9 @@ std::string notice(const std::vector<FinishedRun>& runs, const Unfinished& unfin
   std::string lines;
   for (const FinishedRun& run : runs)
     if (interrupted(run))
-      lines += fmt::format("INTERRUPTED: {} after {} of {} epochs; its numbers cover only these\n",
-                           row_name(run).second, run.result["epochs"].get<int>(),
-                           run.experiment.train.epochs);
+      lines +=
+          fmt::format("INTERRUPTED: {} after {} of {} epochs; its numbers cover only these\n",
+                      in_words(run), run.result["epochs"].get<int>(), run.experiment.train.epochs);
   if (unfinished.missing > 0)
     lines += fmt::format("{}: {} of {} combinations were not run{}\n",
                          unfinished.failure.empty() ? "INTERRUPTED" : "INCOMPLETE",
@@ -163,7 +171,8 @@ constexpr const char* kLegend =
     "epoch = sum of the columns to its right (median epoch; of the slowest ranks the one "
     "that works most). Communication counts only while no computation runs; the overlapped rest "
     "is in (hidden). internal, external: features between ranks of the same server or of different "
-    "ones; gradients: averaging gradients or models; other: idle (hand-overs, cores busy with "
+    "ones; gradients: averaging gradients or models; all three include waiting for ranks that come "
+    "late; other: idle (hand-overs, cores busy with "
     "other ranks). moved: bytes received by all ranks; peak: memory of the largest rank; val, "
     "test: accuracy (links: AUC) at the best validation epoch.";
 
@@ -185,12 +194,11 @@ std::string cannot_tell_line(const std::vector<FinishedRun>& runs) {
     const auto verdict =
         compare_epochs(run.measured.epoch_seconds, errors_from(interval_of(run)),
                        best->measured.epoch_seconds, errors_from(interval_of(*best)));
-    if (verdict == Verdict::cannot_tell) near.push_back(row_name(run).second);
-    if (verdict == Verdict::as_fast) equal.push_back(row_name(run).second);
+    if (verdict == Verdict::cannot_tell) near.push_back(in_words(run));
+    if (verdict == Verdict::as_fast) equal.push_back(in_words(run));
   }
-  const std::string first = row_name(*best).second;
-  std::string line =
-      fmt::format("±: {:.0f} % of real epochs are meant to lie within", 100 * kIntervalShare);
+  const std::string first = in_words(*best);
+  std::string line = interval_words(interval_of(*best).value("measured", true));
   if (!equal.empty())
     line += fmt::format("; as fast as {}, within {:.0f} %: {}", first, 100 * kMargin,
                         fmt::join(equal, ", "));
@@ -268,8 +276,8 @@ std::string limits_text(const std::vector<FinishedRun>& runs) {
   std::string text;
   for (const FinishedRun& run : runs)
     if (const Json limit = run.result.value("limited_by", Json()); !limit.is_null())
-      text += fmt::format("\n{} is limited by {}", row_name(run).second,
-                          limit["sentence"].get<std::string>());
+      text +=
+          fmt::format("\n{} is limited by {}", in_words(run), limit["sentence"].get<std::string>());
   return text.empty() ? text : text + "\n";
 }
 
@@ -552,7 +560,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   if (const std::string seeds = seeds_text(runs); !seeds.empty()) say(seeds);
   for (const FinishedRun& run : runs)
     if (const auto why = inexactness(run.experiment.strategy))
-      say(fmt::format("\n{}: gradients are inexact ({})\n", row_name(run).second, *why));
+      say(fmt::format("\n{}: gradients are inexact ({})\n", in_words(run), *why));
   std::set<std::string> evaluated;
   for (const FinishedRun& run : runs)
     if (const EvaluatedOn on = evaluated_on(run.experiment.strategy); !on.words.empty())
@@ -560,7 +568,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   for (const std::string& line : evaluated) say(fmt::format("\n{}\n", line));
   for (const FinishedRun& run : runs)
     if (const Json preloading = run.result.value("preloading", Json()); !preloading.is_null())
-      say(fmt::format("\n{}: {}\n", row_name(run).second, preloading_line(preloading)));
+      say(fmt::format("\n{}: {}\n", in_words(run), preloading_line(preloading)));
   std::vector<Json> set_ups;
   for (const FinishedRun& run : runs)
     if (const auto set_up = run.result.find("set_up"); set_up != run.result.end())

@@ -382,9 +382,10 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
       report(prepared, experiment.placement(), made.outcome, {}, fingerprint_of(prepared), results);
   FinishedRun& done = told.run;
   add_preloading(done, prepared);
+  const sim::PriceErrors errors = price_errors(experiment);
   done.result["interval"] = interval_json(
       done.measured.epoch_seconds,
-      epoch_errors(price_errors(experiment), made.simulation["library"], done.measured.breakdown));
+      epoch_errors(errors, made.simulation["library"], done.measured.breakdown), errors.measured);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
   EpochLog log(&results, options_.log);

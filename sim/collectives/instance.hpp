@@ -80,11 +80,17 @@ struct MessagePlan {
   struct Path {
     std::int32_t from = 0, to = 0, connection = 0;
     bool external = false;  ///< between servers
+    /// Waits, directly or not, for a message between servers, or passes one on. While its data are
+    /// not there, its ranks wait for the network, even if it stays inside a server itself.
+    bool after_external = false;
     /// Whether the sender's, and the receiver's, time has to be divided between messages inside its
-    /// server and others: most ranks of a collective have only the former.
+    /// server and others: all messages of a rank may be inside, and wait for nothing else.
     bool divides_from = true, divides_to = true;
   };
   std::shared_ptr<const MessageOrder> order;
+  bool awaits_external(std::int32_t m) const {
+    return paths[at(m)].external || paths[at(m)].after_external;
+  }
   std::vector<Path> paths;  ///< of each message
   Lists touching;           ///< for each rank: the messages that it sends or receives
 };

@@ -16,6 +16,7 @@ struct PriceErrors {
   /// Libraries whose error was measured inside a machine, while the cores that compute also move what
   /// goes between servers (Library::core_seconds_per_byte): that is off as operations are.
   std::set<std::string> moved_by_cores = {};
+  bool measured = false;  ///< by a calibration; if not, somebody assumes them
   bool known() const { return operations > 0 || !by_kind.empty() || !communication.empty(); }
   bool operator==(const PriceErrors&) const = default;
 };

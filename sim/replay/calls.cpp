@@ -125,19 +125,26 @@ MessagePlan CallBook::messages_of(const PlanKey& key, const Expansion& expansion
     plan.paths.push_back(
         {message.from, message.to,
          copied(s_, from, to) ? CallPlan::kCopied : traffic_->connection({from, to}),
-         servers_[at(a)] != servers_[at(b)], true, true});
+         servers_[at(a)] != servers_[at(b)], false, true, true});
+    const auto comes_after = [&](std::int32_t before) {
+      if (plan.awaits_external(before)) plan.paths.back().after_external = true;
+    };
+    for (std::int32_t w = 0; w < message.waits; ++w)
+      comes_after(expansion.waits[at(message.first_wait + w)]);
+    if (message.streams >= 0) comes_after(message.streams);
     touch.emplace_back(message.from, number);
     touch.emplace_back(message.to, number);
   }
   plan.touching = Lists(members.size, touch);
   // A rank of two messages may have one of them inside its server and the other not.
   if (key.kind == CollectiveKind::send_recv) return plan;
-  std::vector<bool> leaves_server(at(members.size), false);
+  std::vector<bool> awaits_others(at(members.size), false);
   for (const MessagePlan::Path& path : plan.paths)
-    if (path.external) leaves_server[at(path.from)] = leaves_server[at(path.to)] = true;
+    if (path.external || path.after_external)
+      awaits_others[at(path.from)] = awaits_others[at(path.to)] = true;
   for (MessagePlan::Path& path : plan.paths) {
-    path.divides_from = leaves_server[at(path.from)];
-    path.divides_to = leaves_server[at(path.to)];
+    path.divides_from = awaits_others[at(path.from)];
+    path.divides_to = awaits_others[at(path.to)];
   }
   return plan;
 }

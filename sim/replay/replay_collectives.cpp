@@ -50,21 +50,22 @@ void Replayer::await_messages(int r, int l, const CallPlan& plan, double time) {
   if (!(first.from == i ? first.divides_from : first.divides_to)) return;
   ExchangeTime& exchange = ranks_[at(r)].lanes[at(l)].exchange_told();
   int inside = 0, between = 0;
-  for (const std::int32_t m : own) ++(plan.messages.paths[at(m)].external ? between : inside);
+  for (const std::int32_t m : own) ++(plan.messages.awaits_external(m) ? between : inside);
   if (inside > 0) exchange.awaited(false, inside, time);
   if (between > 0) exchange.awaited(true, between, time);
 }
 
-/// A message begins or ends, for the exchanges of its two ranks.
-void Replayer::count(const Live& live, const MessagePlan::Path& path, int under_way, int awaited) {
+/// A message moves or no longer does, is awaited or no longer is, for the exchanges of its two ranks.
+void Replayer::count(const Live& live, int m, int under_way, int awaited) {
   if (!many_servers_) return;
+  const MessagePlan::Path& path = live.instance.path(m);
   for (const int i : {path.from, path.to}) {
     if (!(i == path.from ? path.divides_from : path.divides_to)) continue;
     ExchangeTime& time = ranks_[at(live.plan->members.rank_of(i))]
                              .lanes[at(static_cast<int>(live.key.lane))]
                              .exchange_told();
-    time.under_way(path.external, under_way, network_.now());
-    if (awaited != 0) time.awaited(path.external, awaited, network_.now());
+    if (under_way != 0) time.under_way(path.external, under_way, network_.now());
+    if (awaited != 0) time.awaited(live.plan->messages.awaits_external(m), awaited, network_.now());
   }
 }
 
@@ -139,7 +140,7 @@ void Replayer::start(int slot, int m, bool may_wait) {
                           token(Happening::message_behind_rows, slot, m)))
       return;
   }
-  count(live, live.instance.path(m), +1, -1);
+  count(live, m, +1, -1);
   state.parts = 1;
   if (e.by_copy()) {
     processor_of(e.to).start(latency(e) + message.bytes / rate(e, message.bytes), 1,
@@ -181,6 +182,7 @@ void Replayer::part_ended(int slot, int m) {
     const Instance::State& from = live.instance.state(source);
     if (!from.ended) {
       state.held = true;
+      count(live, m, -1, +1);  // what it passes on is not there
       return;
     }
     earliest = std::max(earliest, from.time + last_chunk_seconds(live, m));
@@ -214,7 +216,8 @@ void Replayer::add_up(int slot, int m) {
 
 void Replayer::end(int slot, int m) {
   Live& live = live_[at(slot)];
-  count(live, live.instance.path(m), -1, 0);
+  const bool held = live.instance.state(m).held;
+  count(live, m, held ? 0 : -1, held ? -1 : 0);
   live.instance.end(m, network_.now(), ready_, finished_);
   for (const std::int32_t next : live.instance.streamers(m)) {
     const auto ended = [&](std::int32_t source) { return live.instance.state(source).ended; };

@@ -208,7 +208,7 @@ class Replayer final : public NetworkListener {
   int find_slot(const CallKey& key, int r, const Call& call, bool counted);
   void follow_up(int slot);
   void await_messages(int r, int l, const CallPlan& plan, double time);
-  void count(const Live& live, const MessagePlan::Path& path, int under_way, int awaited);
+  void count(const Live& live, int m, int under_way, int awaited);
   bool external(int r, int peer) const { return ranks_[at(r)].server != ranks_[at(peer)].server; }
   Ends ends(const Live& live, int m) const;
   double latency(const Ends& e) const {

@@ -379,6 +379,13 @@ TEST_F(Advise, SamplesBatchesAndHalvesOfTheRanksAreTriedByDefault) {
                .value("fanout", 0) == 15;
   }));
   EXPECT_TRUE(some([](const Plan& plan) { return plan.experiment.ranks() == 2; }));
+  // Each strategy once before any differs, those too that the file alone does not make complete.
+  std::map<std::string, int> first;
+  for (const PlanSketch& sketch : search_space(file_, {}, {}).plans)
+    if (sketch.differing == 0) ++first[sketch.label.substr(0, sketch.label.find(','))];
+  EXPECT_EQ(first["strategy.type=mini_batch"], 1);
+  EXPECT_EQ(first["strategy.type=vertex_cut"], 1);
+  for (const auto& [type, count] : first) EXPECT_EQ(count, 1) << type;
   // A strategy that the file's ranks do not allow is tried on fewer, and 16 ranks are halved again.
   const SearchSpace large =
       search_space(file_, {R"(cluster={"file": "dgx-1", "gpus": 8})", "train.epochs=20"},

@@ -86,6 +86,31 @@ TEST(Limits, MalformedSweepsAreRefused) {
   EXPECT_TRUE(says(problem({R"(sweep={"seed": [1, 2, 1]})"}), "sweep.seed: holds 1 twice"));
 }
 
+TEST(Limits, MalformedCasesAreRefused) {
+  const auto of = [](const std::string& cases, const std::string& beside = "") {
+    return problem({R"(sweep={"cases": )" + cases + beside + "}"});
+  };
+  EXPECT_TRUE(says(of("3"), "sweep.cases: found 3"));
+  EXPECT_TRUE(says(of("[3]"), "sweep.cases[0]: found 3, expected an object"));
+  EXPECT_TRUE(says(of(R"([{"label": "a"}])"), "sweep.cases[0]: found"));
+  EXPECT_TRUE(says(of(R"([{"label": 1, "seed": 1}])"), "sweep.cases[0].label: found 1"));
+  EXPECT_TRUE(says(of(R"([{"sweep.seed": [1]}])"), "a case cannot have a sweep"));
+  EXPECT_TRUE(says(of(R"([{"label": "a", "seed": 1}, {"label": "a", "seed": 2}])"),
+                   "sweep.cases[1]: a second case a"));
+  EXPECT_TRUE(says(of(R"([{"strategy.type": "spmm_1d"}])", R"(, "strategy": [{}])"),
+                   "sweep.strategy: a case sets strategy.type"));
+  EXPECT_TRUE(says(problem({R"(sweep={"cases": [{"seed": 1}]})", "seed=3"}),
+                   "seed would be undone by the sweep over seed; change sweep.cases"));
+}
+
+TEST(Limits, EveryFaultyKeyIsTold) {
+  const std::string told = problem({"train.epochs=0", "model.hidden=x", "seeed=1"});
+
+  for (const char* part :
+       {"train.epochs: found 0", "model.hidden: found", "seeed: unknown key", "\nand 2 more:\n"})
+    EXPECT_NE(told.find(part), std::string::npos) << part << " in " << told;
+}
+
 TEST(Limits, HugeSweepsAreRefusedBeforeTheyFillTheMemory) {
   Json sweep = Json::object();
   for (const char* key : {"seed", "train.epochs", "model.hidden", "model.layers"})

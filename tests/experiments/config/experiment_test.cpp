@@ -85,6 +85,19 @@ TEST(Sweep, IsTheProductWithTheLastKeyFastest) {
   EXPECT_FALSE(all[3].resolved.contains("sweep"));
 }
 
+TEST(Sweep, CasesSetSeveralKeysAtOnce) {
+  const auto all = load({R"(sweep={"cases": [
+      {"label": "DistGNN", "strategy.type": "vertex_cut", "partition.method": "dbh"},
+      {"strategy.type": "full_graph", "partition.method": "metis"}], "cluster.ranks": [1, 2]})"});
+
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[1].label, "case=DistGNN, cluster.ranks=2");
+  EXPECT_EQ(all[1].settings.dump(), R"({"case":"DistGNN","cluster.ranks":2})");
+  EXPECT_EQ(all[1].partition.method, "dbh");
+  EXPECT_EQ(all[2].label, "case=strategy.type=full_graph partition.method=metis, cluster.ranks=1");
+  EXPECT_EQ(all[2].strategy.type, "full_graph");
+}
+
 TEST(Sweep, AnOverrideOfASweptKeyReplacesItsList) {
   const auto all = load({R"(sweep={"seed": [1, 2, 3]})", "seed=9"});
 
@@ -649,7 +662,9 @@ TEST(Refusal, OfWhatPartsHaveSettledAlready) {
 }
 
 TEST(Refusal, OfWhatIsMissing) {
-  EXPECT_EQ(refusal("{}"), "name: is required");
+  EXPECT_EQ(refusal("{}"),
+            "name: is required\nand 3 more:\n  dataset: is required\n  model: is required\n"
+            "  strategy: is required");
   EXPECT_EQ(
       refusal(
           R"({"name": "n", "dataset": {"path": "x"}, "model": {}, "strategy": {"type": "spmm_1d"}})"),

@@ -227,12 +227,14 @@ TEST(ProfileFiles, TellHowFarPricesAreOff) {
   EXPECT_EQ(file["errors"]["kinds"]["spmm"]["source"], "of errors.kinds.spmm");
   EXPECT_EQ(refused_profile(file), "accepted");
   EXPECT_GT(load_price_errors("a6000").operations, 0);
+  EXPECT_FALSE(load_price_errors("a6000").measured);
 
   // An error that was measured inside the machine says nothing of other servers, unlike an assumption.
   Json of_cores = file_of("r5-16");
   EXPECT_TRUE(make_price_errors(of_cores).moved_by_cores.empty());
   of_cores["origin"] = "measured";
   EXPECT_EQ(make_price_errors(of_cores).moved_by_cores, std::set<std::string>{"mpi"});
+  EXPECT_TRUE(make_price_errors(of_cores).measured);
 
   // What a calibration beside much other work finds is loaded as well.
   file["errors"]["libraries"]["mpi"]["value"] = 19.79;

@@ -79,18 +79,20 @@ TEST(Verdicts, SayWhereTheIntervalOfTheRatioLies) {
 
 TEST(Intervals, AProfileThatSaysNothingOfItsErrorsGivesNone) {
   EXPECT_FALSE(epoch_errors({}, "mpi", epoch()));
-  EXPECT_TRUE(interval_json(1, std::nullopt).is_null());
+  EXPECT_TRUE(interval_json(1, std::nullopt, true).is_null());
   EXPECT_FALSE(errors_from(nullptr));
 }
 
 TEST(Intervals, AreReadAsTheyAreWritten) {
   const EpochErrors errors{{"operations", 0.1}, {"spmm", 0.03}};
 
-  const auto json = interval_json(2, errors);
+  const auto json = interval_json(2, errors, false);
 
   EXPECT_EQ(errors_from(json), errors);
   EXPECT_NEAR(json["high_seconds"].get<double>() / 2, 2 / json["low_seconds"].get<double>(), 1e-12);
   EXPECT_NEAR(std::log(json["high_seconds"].get<double>() / 2), half_width(errors), 1e-12);
+  EXPECT_EQ(json["measured"], false);
+  EXPECT_NE(interval_words(true), interval_words(false));
 }
 
 /// Simulated seconds of an epoch, with other prices of a kind.

@@ -64,8 +64,10 @@ TEST(StatisticsKeys, ExcludeOtherSourcesAndWhatNeedsAGraph) {
   EXPECT_EQ(refusal({"dataset.vertices=3"}), "dataset.vertices: only goes with \"generate\"");
   EXPECT_EQ(refusal({"dataset.statistics.vertexes=3"}).substr(0, 75),
             "dataset.statistics.vertexes: unknown key. Did you mean \"vertices\"? Known ke");
-  EXPECT_EQ(refusal({R"(dataset.statistics={"vertices": 3})"}),
-            "dataset.statistics.edges: is required");
+  EXPECT_EQ(
+      refusal({R"(dataset.statistics={"vertices": 3})"}),
+      "dataset.statistics.edges: is required\nand 2 more:\n"
+      "  dataset.statistics.features: is required\n  dataset.statistics.classes: is required");
 }
 
 TEST(StatisticsKeys, DescribeGraphsThatCanBe) {

@@ -46,6 +46,17 @@ TEST(LimitedBy, CommunicationWithItsBusiestLink) {
                      {{"name", "c > d"}, {"utilisation", 0.97}}};
 
   EXPECT_NE(sentence(limited_by(result)).find("busiest link c > d at 97 %"), std::string::npos);
+  EXPECT_EQ(sentence(limited_by(result)).find("more alike"), std::string::npos);
+  result["links"].push_back({{"name", "e > f"}, {"utilisation", 0.965}});
+  EXPECT_NE(sentence(limited_by(result)).find("c > d at 97 %, 1 more alike"), std::string::npos);
+}
+
+TEST(LimitedBy, LatenciesWhereNoLinkIsBusy) {
+  Json result = result_with(parts(1, 0, 9, 0, 0));
+  result["links"] = {{{"name", "a > b"}, {"utilisation", 0.01}}};
+
+  EXPECT_NE(sentence(limited_by(result)).find("latencies and waiting for other ranks"),
+            std::string::npos);
 }
 
 /// Under this key a real run has the accuracy of the links that it predicts.

@@ -84,6 +84,32 @@ TEST(Replay, WaitingForANeighbourIsTimeInsideTheServer) {
   EXPECT_DOUBLE_EQ(spent[3], spent[2]);
 }
 
+/// Rank 3 gets all data from its neighbour, at 10 GB/s, which gets them over a NIC of 1 GB/s. It waits
+/// for the network, but for the moments in which its own data move.
+TEST(Replay, WaitingForWhatANeighbourAwaitsFromTheNetworkIsTimeBetweenServers) {
+  StarCluster star;
+  star.servers = 2;
+  constexpr double kBytes = 50e6;
+  for (const std::string algorithm : {"ring", "chain"}) {
+    std::vector<PricedProgram> programs;
+    for (int r = 0; r < 4; ++r) {
+      Script script;
+      script.broadcast(Lane::comm, world_group(4), 0, kBytes);
+      programs.push_back(script.done());
+    }
+    Simulation s = simulation_of(star.make(), programs);
+    s.collectives.algorithm = algorithm;
+    s.collectives.channels = 1;
+
+    const auto spent = breakdown_of(s, 3), root = breakdown_of(s, 1);
+
+    EXPECT_NEAR(spent[0], kBytes / 10e9, 0.02 * kBytes / 10e9) << algorithm;
+    EXPECT_NEAR(spent[0] + spent[1], kBytes / 1e9, 0.03 * kBytes / 1e9) << algorithm;
+    EXPECT_DOUBLE_EQ(spent[3], spent[2]) << algorithm;
+    EXPECT_NEAR(root[0] + root[1], root[2], kExact) << algorithm;
+  }
+}
+
 /// Broadcasts of all roots over three servers, in chunks, one behind the other beside kernels that
 /// they slow down, with all that a device and a library add.
 Simulation pipelined_broadcasts() {
