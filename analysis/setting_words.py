@@ -2,7 +2,8 @@
 
 import re
 
-PLAIN = {"strategy.type", "model.type", "dataset.path", "dataset.generate", "cluster.file", "backend"}  # the value says it
+# Keys whose value says what they are.
+PLAIN = {"strategy.type", "model.type", "dataset.path", "dataset.generate", "cluster.file", "backend"}
 COUNTED = {"ranks": "rank", "gpus": "GPU", "servers": "server"}
 
 
@@ -21,5 +22,5 @@ def _words(key, value):
 
 
 def short(settings):
-    """"full_graph, depth 2, 4 ranks" for [("strategy.type", "full_graph"), ("strategy.depth", 2), ("cluster.ranks", 4)]."""
+    """"full_graph, depth 2, 4 ranks" of pairs of strategy.type, strategy.depth and cluster.ranks with their values."""
     return ", ".join(_words(key, value) for key, value in settings)

@@ -75,8 +75,11 @@ def cannot_tell(sweep, names):
     first, best = min(told, key=lambda one: one[1]["epoch_seconds"])
     of = lambda verdict: ", ".join(name for name, one in told
                                    if one is not best and intervals.verdict(one, best) == verdict)
-    words = [f"As fast as {first}, within {units.percent(intervals.MARGIN, 0)}: {near}" for near in [of("as_fast")] if near]
-    words += [f"The intervals do not tell {first} from {near}" for near in [of("cannot_tell")] if near]
+    words = []
+    if near := of("as_fast"):
+        words.append(f"As fast as {first}, within {units.percent(intervals.MARGIN, 0)}: {near}")
+    if near := of("cannot_tell"):
+        words.append(f"The intervals do not tell {first} from {near}")
     return page.paragraph(". ".join(words) + ".") if words else None
 
 

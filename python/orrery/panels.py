@@ -78,6 +78,7 @@ def curves(found: Results, y: str = "loss", axes: Any = None) -> "matplotlib.axe
     names = (_names(found.runs, others) if others or not seeds
              else [f"mean of {len(found.runs)} seeds"] * len(found.runs))
     by_folder = dict(zip(found.runs["folder"], names))
+    frame = frame[frame[y].notna()]  # simulations have seconds alone
     for i, (name, group) in enumerate(frame.groupby(frame["folder"].map(by_folder), sort=False)):
         by_epoch = group.groupby("epoch")[y]
         mean, deviation = by_epoch.mean(), by_epoch.std()
@@ -104,7 +105,8 @@ def breakdown(found: Results, axes: Any = None) -> "matplotlib.axes.Axes":
     frame, made = found.runs, _made(found.runs)
     kinds = [kinds for kinds in frame.get("epoch_parts", []) if isinstance(kinds, list)]
     parts = analysis("epoch_parts").exposed({"epoch_parts": kinds[0] if kinds else None})
-    seconds = frame.reindex(columns=[f"breakdown.{part.key}" for part in parts]).apply(pandas.to_numeric, errors="coerce")
+    seconds = frame.reindex(columns=[f"breakdown.{part.key}" for part in parts])
+    seconds = seconds.apply(pandas.to_numeric, errors="coerce")
     if seconds.isna().all(axis=None):
         raise DataError("breakdown: no run has one")
     names = [textwrap.fill(name, NAME_WIDTH) for name in _names(frame, found.settings)]

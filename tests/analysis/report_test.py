@@ -374,7 +374,8 @@ class ReportOfASimulatedRun(ReportTest):
     def test_of_a_sweep_shows_intervals_and_what_they_do_not_tell_apart(self):
         made = [("spmm_1d", 0.010, {"spmm": 0.1}), ("full_graph", 0.0101, {"spmm": 0.1}),
                 ("spmm_2d", 0.011, {"gemm": 0.2}), ("spmm_15d", 0.09, {"gemm": 0.2})]
-        runs = [folders.result(label=f"strategy.type={name}", epoch_seconds=seconds, interval=self.interval(0.25, **causes))
+        runs = [folders.result(label=f"strategy.type={name}", epoch_seconds=seconds,
+                               interval=self.interval(0.25, **causes))
                 for name, seconds, causes in made]
         out = folders.write_run(self.path / "s", folders.result())
         (out / "result.json").unlink()

@@ -20,11 +20,11 @@ class Panels(unittest.TestCase):
         cls.holder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.holder.cleanup)
         cls.folder = Path(cls.holder.name)
-        cls.config = config = {"name": "t", "dataset": {"generate": "communities", "vertices": 300, "edges": 1500, "classes": 4,
-                                           "features": 4},
-                  "model": {"type": "gcn", "hidden": 4}, "strategy": {"type": "full_graph"},
-                  "train": {"epochs": 4}, "sweep": {"model.hidden": [4, 8], "seed": [0, 1, 2]}}
-        orrery.run(config, out=cls.folder / "runs", quiet=True)
+        cls.config = {"name": "t", "dataset": {"generate": "communities", "vertices": 300, "edges": 1500, "classes": 4,
+                                               "features": 4},
+                      "model": {"type": "gcn", "hidden": 4}, "strategy": {"type": "full_graph"},
+                      "train": {"epochs": 4}, "sweep": {"model.hidden": [4, 8], "seed": [0, 1, 2]}}
+        orrery.run(cls.config, out=cls.folder / "runs", quiet=True)
         cls.found = orrery.results(cls.folder / "runs")
 
     def test_CurvesAreMeansOfSeeds(self):
@@ -80,6 +80,8 @@ class Panels(unittest.TestCase):
         names = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
         self.assertEqual([("threads" in name, "simulated" in name) for name in names],
                          6 * [(True, False)] + [(False, True)])
+        lines = orrery.curves(orrery.results(self.folder / "runs", self.folder / "one"), "loss").lines
+        self.assertEqual(len(lines), 2, "nothing is learned in a simulation")
 
     def test_EveryOperationIsABar(self):
         folder = self.found.runs["folder"].iloc[0]
