@@ -5,8 +5,10 @@ from pathlib import Path
 
 import charts
 import checked_json
+import intervals
 import page
 import plain_text
+import setting_words
 import svg
 import units
 from checked_json import count, text
@@ -37,17 +39,7 @@ def question(answer):
 
 def short(plan):
     """"shared_preloading, depth 2" for "strategy.type=shared_preloading, strategy.depth=2"."""
-    words = []
-    for setting in plan.split(", "):
-        key, _, value = setting.partition("=")
-        name = "cut by" if key == "partition.method" else key.rsplit(".", 1)[-1]
-        words.append(value if key == "strategy.type" else f"{name} {value}")
-    return ", ".join(words)
-
-
-def with_interval(plan):
-    text = units.seconds(plan["epoch_seconds"])
-    return f"{text} ± {units.percent(plan['interval']['half_width'], 0)}" if plan["interval"] else text
+    return setting_words.short(setting_words.pairs(plan))
 
 
 def ends(plan):
@@ -81,7 +73,7 @@ def times(caption, rows):
     for name, plan in rows:
         low, high = (end / whole for end in ends(plan))
         at = plan["epoch_seconds"] / whole
-        hint = f"{name}: {with_interval(plan)}"
+        hint = f"{name}: {intervals.beside(plan)}"
         marks = charts.grid(ticks, whole)
         marks.append(svg.across(low, max(high - low, 0.004), 6, charts.ROW - 12, "memory", hint))
         marks.append(svg.across(max(at - 0.002, 0), 0.004, 2, charts.ROW - 4, "series-0", hint))
@@ -89,7 +81,7 @@ def times(caption, rows):
             at = plan["measured_seconds"] / whole
             marks.append(svg.across(max(at - 0.002, 0), 0.004, 2, charts.ROW - 4, "series-1",
                                     f"{name}: measured {measured(plan)}"))
-        drawn.append(charts.row(name, charts.track(marks), with_interval(plan)))
+        drawn.append(charts.row(name, charts.track(marks), intervals.beside(plan)))
     drawn.append(charts.row("", charts.axis(ticks, whole, units.seconds)))
     return page.figure(caption, charts.legend([("series-0", "simulated"), ("memory", "90 % interval"),
                                                *([("series-1", "measured")] if ran else [])]),
@@ -106,7 +98,7 @@ def plans_table(caption, plans):
         usd = plan["usd_per_epoch"]
         if plan["not_measured"]:
             more = "; ".join(filter(None, [more, f"could not be measured: {plan['not_measured']}"]))
-        rows.append([short(plan["plan"]), with_interval(plan), *([measured(plan)] if ran else []),
+        rows.append([short(plan["plan"]), intervals.beside(plan), *([measured(plan)] if ran else []),
                      beside(plan, plans[0]) if plan is not plans[0] else "", f"{memory} of {units.bytes_(room)}" if room else memory,
                      units.bytes_(plan["bytes"]["internal"]), units.bytes_(plan["bytes"]["external"]),
                      f"${usd:.3g}" if usd is not None else "-", limit["sentence"] if limit else "-", more or "-"])
@@ -177,7 +169,7 @@ def what_if(answers):
         return None
     best = [(question(a), a["best"][0]) for a in told]
     first = best[0][1]
-    rows = [[name, short(plan["plan"]), with_interval(plan),
+    rows = [[name, short(plan["plan"]), intervals.beside(plan),
              units.signed_percent(plan["epoch_seconds"] / first["epoch_seconds"] - 1, 0), change(answer)]
             for (name, plan), answer in zip(best, told)]
     return page.section("What if", times("The fastest plan of each question", best), page.table(
@@ -203,5 +195,5 @@ def tell(advice, out, as_json):
             for name, plan in best]}))
         return
     for name, plan in best:
-        print(f"{name}: {short(plan['plan'])}, {with_interval(plan)}")
+        print(f"{name}: {short(plan['plan'])}, {intervals.beside(plan)}")
     print(f"Report: {out}")

@@ -56,6 +56,21 @@ OURS = Colour("#2f6db5", "#6aa5ea")
 FITTED = Colour("#2f6db5", "#6aa5ea", "//")  # ours, if it uses a number of this very paper
 
 
+# Dashes of lines for each hatch: lengths of ink and gap.
+DASHES = {"/": (8, 4), "\\": (3, 3), "x": (10, 3, 2, 3), "-": (14, 5), "|": (5, 5), "+": (2, 5), ".": (1, 4)}
+
+
+def fill(colour):
+    """Keywords of matplotlib for an area in this Colour, hatched."""
+    return {"color": colour.light, "hatch": 2 * colour.hatch, "edgecolor": PAPER, "linewidth": 0}
+
+
+def line(i):
+    """Keywords of matplotlib for the i-th line of a picture."""
+    colour = SERIES[i % len(SERIES)]
+    return {"color": colour.light, "linestyle": (0, DASHES[colour.hatch]) if colour.hatch else "-"}
+
+
 def part(key):
     """The colour of a part of an epoch; an unknown part has the colour of waiting."""
     return PARTS.get(key, PARTS["other"])

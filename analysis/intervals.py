@@ -2,14 +2,27 @@
 
 from math import log, log1p, sqrt
 
+import units
+
 MARGIN = 0.05  # two epochs that differ by less are as fast as each other
 DEVIATIONS = 1.6449  # of a normal distribution: the middle nine tenths lie within so many
 
 
 def half_width(result):
     """The relative half width of the interval of a result's epoch; None if it has none."""
-    interval = result.get("interval")
-    return interval["half_width"] if interval else None
+    return (result.get("interval") or {}).get("half_width")
+
+
+def beside(result):
+    """"18.3 ms ± 6 %": the epoch of a result, or of a plan of advice, with its interval if it has one."""
+    epoch, half = units.seconds(result.get("epoch_seconds")), half_width(result)
+    return epoch if half is None else f"{epoch} ± {units.percent(half, 0)}"
+
+
+def legend(results):
+    """What the ± of these results means; nothing if none has an interval."""
+    share = next((one["interval"]["share"] for one in results if one.get("interval")), None)
+    return "" if share is None else f"±: {units.percent(share, 0)} of real epochs are meant to lie within"
 
 
 def half_width_of_ratio(one, other):

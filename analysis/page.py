@@ -69,12 +69,10 @@ a{color:var(--measured)}rect:hover{opacity:.75}
 
 LONG_WORDS = 30  # letters in a cell that takes several lines
 
-# Hatches by name, each drawn over a plain area of 8 by 8; and dashes for lines.
+# Hatches by name, each drawn over a plain area of 8 by 8.
 _HATCHES = {"/": "M-2 2L2-2M0 8L8 0M6 10L10 6", "\\": "M-2 6L2 10M0 0L8 8M6-2L10 2",
             "x": "M0 8L8 0M0 0L8 8", "-": "M0 4H8", "|": "M4 0V8", "+": "M0 4H8M4 0V8",
             ".": "M2 2h2M6 6h2"}
-_DASHES = {"/": "8 4", "\\": "3 3", "x": "10 3 2 3", "-": "14 5", "|": "5 5", "+": "2 5",
-           ".": "1 4"}
 
 
 def _colours():
@@ -91,7 +89,7 @@ def _rules():
         fill = f"url(#hatch-{name})" if colour.hatch else f"var(--{name})"
         rules.append(f".{name}{{fill:{fill}}}")
         if name.startswith("series"):
-            dashes = f";stroke-dasharray:{_DASHES[colour.hatch]}" if colour.hatch else ""
+            dashes = f";stroke-dasharray:{' '.join(map(str, colours.DASHES[colour.hatch]))}" if colour.hatch else ""
             rules.append(f".line.{name}{{fill:none;stroke:var(--{name}){dashes}}}"
                          f"circle.{name}{{fill:var(--{name})}}")
     return "\n".join(rules)

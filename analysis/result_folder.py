@@ -6,6 +6,7 @@ from pathlib import Path
 
 import checked_json
 import plain_text
+import setting_words
 from checked_json import Each, ResultError, anything, count, flag, number, text
 
 _SENTENCE = {"part": text, "share": number, "sentence": text}
@@ -18,12 +19,14 @@ _ANY_RESULT = {
     "dataset?": {"name": text, "vertices": count, "edges": count, "fingerprint?": text, "notes?": [text]},
 }
 _LINK = {"name": text, "type": text, "bytes": number, "utilisation": number, "bytes_per_second": number}
+_INTERVAL = {"share": number, "half_width": number, "causes": Each(number)}
 _THAT_FITTED = {
     "epoch_seconds": number, "breakdown": Each(number), "breakdown_of_rank?": [Each(number)],
     "epoch_parts?": [{"key": text, "words": text, "communication": flag, "in_sum": flag}],
     "compute_by_kind?": Each(number), "bytes?": {"internal?": number, "external?": number},
     "peak_bytes?": [number], "peak_by_class?": Each(number),
     "set_up?": {"seconds": number, "partition_seconds": number, "structure_seconds": number, "device_seconds": number},
+    "interval?": _INTERVAL,
     "simulation?": {
         "cluster?": text, "profile?": text, "profile_origin?": text, "scale?": Each(number),
         "messages_per_second?": number, "sensitivity?": {"low_seconds": number, "high_seconds": number},
@@ -73,8 +76,7 @@ class Run:
     @property
     def settings(self):
         """[(key, value)] of the swept keys, from the label: "seed=1, cluster.ranks=2"."""
-        parts = re.split(r", (?=[A-Za-z_][\w.]*=)", self.result.get("label") or "")
-        return [tuple(part.split("=", 1)) for part in parts if "=" in part]
+        return setting_words.pairs(self.result.get("label"))
 
     def settings_but(self, *keys):
         """The label without these keys and those below them."""
@@ -82,13 +84,13 @@ class Run:
                 if not any(key == one or key.startswith(one + ".") for one in keys)]
         return ", ".join(f"{key}={value}" for key, value in kept)
 
-    def simulated_parts(self, cluster):
-        """The breakdown of its simulation on this cluster (simulate_on), or None."""
+    def simulation_on(self, cluster):
+        """What the result of its simulation on this cluster (simulate_on) has of "breakdown" and "interval"."""
         name = "simulated-on-" + re.sub(r"[^A-Za-z0-9.=_-]+", "_", cluster)
         file = self.folder / name / "result.json" if self.folder else None
         if not file or not file.exists():
-            return None
-        return _read(file, {"breakdown?": Each(number)}).get("breakdown")
+            return {}
+        return _read(file, {"breakdown?": Each(number), "interval?": _INTERVAL})
 
     @property
     def timeline(self):

@@ -6,10 +6,12 @@ from html import escape
 
 import charts
 import epoch_parts
+import intervals
 import lanes
 import limits
 import links
 import page
+import sensitivity
 import simulations
 import time_to_accuracy
 import units
@@ -55,7 +57,8 @@ def header(run, in_sweep):
 def headline(run):
     result = run.result
     moved = result.get("bytes") or {}
-    entries = [(units.seconds(result.get("epoch_seconds")), "median epoch")]
+    meaning = intervals.legend([result])
+    entries = [(intervals.beside(result), f"median epoch ({meaning})" if meaning else "median epoch")]
     if set_up := result.get("set_up"):
         entries.append((units.seconds(set_up["seconds"]), "set-up before the first epoch"))
     if result.get("peak_bytes"):
@@ -117,6 +120,11 @@ def breakdown(run):
         content.append(page.section("Computation by operation", charts.legend(marks), charts.bars(
             "Busy time of the slowest rank in the median epoch, by operation",
             ["operation", "busy", "", "of computation"], bars)))
+    if ends := sensitivity.ends(result):
+        content.append(page.paragraph(
+            f"The simulated epoch is {units.seconds(ends['low_seconds'])} with all efficiencies of the device profile "
+            f"at their highest, and {units.seconds(ends['high_seconds'])} with all at their lowest "
+            f"({sensitivity.KEY})."))
     if set_up := result.get("set_up"):
         content.append(page.paragraph(
             f"Before the first epoch, and in none of them: {units.seconds(set_up['partition_seconds'])} to cut "

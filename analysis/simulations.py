@@ -2,6 +2,7 @@
 
 import charts
 import epoch_parts
+import intervals
 import page
 import units
 
@@ -28,7 +29,7 @@ def section(runs, names=("",)):
     told = [(run, name) for run, name in zip(runs, names) if _pairs(run)]
     if not told:
         return None
-    rows, bars = [], []
+    rows, bars, forecasts = [], [], []
     for run, name in told:
         measured = run.result["epoch_seconds"]
         name = name and f"{name}, "
@@ -36,16 +37,19 @@ def section(runs, names=("",)):
                      (run.result.get("limited_by") or {}).get("sentence", "-")])
         bars.append((f"{name}measured", run.result["breakdown"], units.seconds(measured)))
         for cluster, simulated in _pairs(run):
-            seconds = simulated.get("epoch_seconds")
-            rows.append([f"{name}simulated on {cluster}", units.seconds(seconds),
-                         _row_of_error(simulated), _limit(simulated)])
-            if parts := run.simulated_parts(cluster):
-                bars.append((f"{name}on {cluster}", parts, units.seconds(seconds)))
+            own = run.simulation_on(cluster)
+            epoch = intervals.beside(simulated | {"interval": own.get("interval")})
+            forecasts.append(own)
+            rows.append([f"{name}simulated on {cluster}", epoch, _row_of_error(simulated), _limit(simulated)])
+            if parts := own.get("breakdown"):
+                bars.append((f"{name}on {cluster}", parts, epoch))
     parts = epoch_parts.exposed(told[0][0].result)
     present = epoch_parts.present(parts, [seconds for _, seconds, _ in bars])
     caption = ("Epochs on the slowest rank: measured, and simulated by replaying the same operations "
                "on a described cluster. A simulation of this-machine has an error: how far it is from "
                "what was measured. One of another machine is a forecast.")
+    if meaning := intervals.legend(forecasts):
+        caption += f" {meaning}."
     legend = charts.legend_of_parts(present, bars)
     drawn = charts.stacked_bars(bars, present, "parts of the epoch, measured and simulated")
     table = page.table("Measured and simulated epochs", ["how", "epoch", "error", "limited by"], rows,

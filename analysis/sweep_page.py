@@ -7,6 +7,7 @@ from html import escape
 import charts
 import colours
 import epoch_parts
+import intervals
 import limits
 import page
 import run_page
@@ -41,7 +42,7 @@ def overview(sweep):
         result = run.result
         link = ("html", f'<a href="#run{i}">{escape(names[i])}</a>')
         limit = limits.limit_of(result)
-        epoch = "out of memory" if run.out_of_memory else units.seconds(result.get("epoch_seconds"))
+        epoch = "out of memory" if run.out_of_memory else intervals.beside(result)
         moved = result.get("bytes") or {}
         rows.append([
             link, run_page.how_it_was_made(run)[0], epoch,
@@ -55,14 +56,31 @@ def overview(sweep):
         bars.append((names[i], {} if run.out_of_memory else seconds, epoch))
     present = epoch_parts.present(epoch_parts.exposed(sweep.runs[0].result),
                                   [seconds for _, seconds, _ in bars])
+    meaning = intervals.legend([run.result for run in sweep.runs])
     drawn = page.figure(
-        "The median epoch of each combination on its slowest rank, in parts",
+        "The median epoch of each combination on its slowest rank, in parts" + (f". {meaning}." if meaning else ""),
         charts.legend_of_parts(present, bars),
         charts.stacked_bars(bars, present, "parts of the epoch by combination"),
         page.table("All combinations", [sweep.swept_key() or "combination", "how", "median epoch", "moved per epoch",
                                         "peak per rank", "test accuracy", "what limited it"],
                    rows, words={1, 6}))
-    return page.section("All combinations", drawn)
+    return page.section("All combinations", drawn, cannot_tell(sweep, names))
+
+
+def cannot_tell(sweep, names):
+    """The combinations that may be no slower than the fastest simulated one, as the terminal says it."""
+    told = [(name, run.result) for name, run in zip(names, sweep.runs) if intervals.half_width(run.result) is not None]
+    if not told:
+        return None
+    first, best = min(told, key=lambda one: one[1]["epoch_seconds"])
+    of = lambda verdict: ", ".join(name for name, one in told
+                                   if one is not best and intervals.verdict(one, best) == verdict)
+    words = []
+    if near := of("as_fast"):
+        words.append(f"As fast as {first}, within {units.percent(intervals.MARGIN, 0)}: {near}")
+    if near := of("cannot_tell"):
+        words.append(f"The intervals do not tell {first} from {near}")
+    return page.paragraph(". ".join(words) + ".") if words else None
 
 
 def alike(sweep):

@@ -5,6 +5,7 @@ Panel keys: title, rows (labels), ticks, x_name, y_name, y_unit?; log? (true: th
 logarithmic).
 """
 
+import colours
 import units
 from figures import style
 
@@ -15,7 +16,7 @@ def _bar(axes, x, value, colour, label, says):
             style.say_instead_of_bar(axes, x, says)
         return 0.0
     bottom, top = value if isinstance(value, list) else (0.0, value)  # a range of the paper
-    axes.bar(x, top - bottom, 0.38, bottom=bottom, label=label, **style.fill(colour))
+    axes.bar(x, top - bottom, 0.38, bottom=bottom, label=label, **colours.fill(colour))
     return top
 
 

@@ -5,6 +5,7 @@ Panel keys: title, columns: [{"title", "rows": [a label for each tick]}], ticks,
 y_unit?; log? (true: the height is logarithmic); line? {"y", "title"}: a line across.
 """
 
+import colours
 from figures import style
 
 
@@ -26,7 +27,7 @@ def draw(axes, panel, experiments, rows):
             else:
                 top, deviation = row["ours"], row.get("deviation")
                 axes.bar(x, top, 0.94 * width, label=told, yerr=deviation, capsize=2,
-                         error_kw={"elinewidth": 1, "ecolor": style.INK}, **style.fill(colour))
+                         error_kw={"elinewidth": 1, "ecolor": style.INK}, **colours.fill(colour))
                 above = 1 if deviation is None else 3  # points, over the cap of the error bar
                 top, told = top + (deviation or 0), None
                 if "band" in row:

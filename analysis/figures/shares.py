@@ -51,7 +51,7 @@ def draw(axes, panel, experiments, rows):
             if share <= 0.0005:
                 continue
             axes.bar(x, 100 * share, 0.7, bottom=bottom, label=None if title in told else title,
-                     **style.fill(colour))
+                     **colours.fill(colour))
             told.add(title)
             bottom += 100 * share
     style.name_ticks(axes, [bar["title"] for bar in panel["bars"]])

@@ -98,7 +98,7 @@ def draw(axes, panel, experiments, rows):
             if height <= 0.002 * (bottom + height):
                 continue
             axes.bar(x, height, 0.7, bottom=bottom, label=None if part.key in told else part.title,
-                     **style.fill(colours.part(part.key)))
+                     **colours.fill(colours.part(part.key)))
             told.add(part.key)
             bottom += height
             if part.key == "external":

@@ -32,12 +32,6 @@ def series(title):
     return colours.SERIES[_given.setdefault(title, len(_given)) % len(colours.SERIES)]
 
 
-def fill(colour):
-    """Keywords of an area in this Colour, hatched."""
-    return {"color": colour.light, "hatch": 2 * colour.hatch, "edgecolor": "white",
-            "linewidth": 0}
-
-
 def name_ticks(axes, names):
     """A name under each of 0, 1, 2, ...; slanted if they would touch."""
     inches = axes.get_window_extent().width / axes.figure.dpi

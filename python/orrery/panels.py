@@ -2,42 +2,70 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _orrery import ConfigError, DataError, Error
+from _orrery import ConfigError, DataError
 
 from .results import Results
-from .runs import RunFailed, program, shipped_root
+from .runs import RunFailed, analysis, program
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import pandas
 
 
-def _axes(axes: Any) -> Any:
+_MADE = {"sim": "simulated", "model": "modelled"}  # by backend; others measure
+NAME_WIDTH = 32  # letters in a line of a name
+
+
+def _axes(axes: Any, height: float = 4.8) -> Any:
     if axes is not None:
         return axes
     import matplotlib.pyplot as plt
 
-    return plt.subplots(layout="constrained")[1]
+    return plt.subplots(layout="constrained", figsize=(6.4, height))[1]
 
 
-def _label(group: Any, settings: list[str]) -> str:
-    first = group.iloc[0]
-    return ", ".join(f"{path}={first[path]}" for path in settings) or Path(first["folder"]).name
+def _made(runs: "pandas.DataFrame") -> list[str]:
+    """Whether the seconds of each run were measured."""
+    return [_MADE.get(backend, "measured") for backend in runs["backend"]]
+
+
+def _told(made: list[str], words: str) -> str:
+    """"simulated seconds": the name of an axis with times of these runs."""
+    return f"{made[0]} {words}" if set(made) - {"measured"} and len(set(made)) == 1 else words
+
+
+def _words(path: str, value: Any) -> Any:
+    if path == "backend":
+        return _MADE.get(value, value)
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else json.dumps(value)
+
+
+def _names(runs: "pandas.DataFrame", settings: list[str]) -> list[str]:
+    """The runs in few words: "full_graph, 2 ranks"."""
+    short = analysis("setting_words").short
+    names = [short((path, _words(path, run[path])) for path in settings
+                   if run[path] is not None and run[path] == run[path])  # NaN: a run without the key
+             for run in runs.to_dict("records")]
+    return [name or Path(folder).name for name, folder in zip(names, runs["folder"])]
+
+
+def _legend_above(axes: Any, columns: int) -> None:
+    axes.legend(frameon=False, fontsize="small", ncols=columns, loc="lower right", bbox_to_anchor=(1, 1))
 
 
 def curves(found: Results, y: str = "loss", axes: Any = None) -> "matplotlib.axes.Axes":
     """A line for each run: a column of `found.epochs` (loss, val_accuracy, test_accuracy, seconds)
-    over the epochs. Runs are named by the settings in which they differ; with several runs that differ
-    in their seed alone, one line is their mean, and the band beside it one standard deviation.
+    over the epochs. Runs are named by `found.settings`; with several runs that differ in their seed alone, one line is
+    their mean, and the band beside it one standard deviation. The legend stands above the axes.
 
     Raises DataError if no run has the column.
     """
@@ -46,45 +74,68 @@ def curves(found: Results, y: str = "loss", axes: Any = None) -> "matplotlib.axe
         raise DataError(f"curves: no run has {y!r} by epoch")
     axes = _axes(axes)
     others = [path for path in found.settings if path != "seed"]
-    groups = frame.groupby(others or ["folder"] if "seed" not in found.settings else others or (lambda _: 0),
-                           sort=False, dropna=False)
-    for _, group in groups:
+    seeds = "seed" in found.settings
+    names = (_names(found.runs, others) if others or not seeds
+             else [f"mean of {len(found.runs)} seeds"] * len(found.runs))
+    by_folder = dict(zip(found.runs["folder"], names))
+    frame = frame[frame[y].notna()]  # simulations have seconds alone
+    for i, (name, group) in enumerate(frame.groupby(frame["folder"].map(by_folder), sort=False)):
         by_epoch = group.groupby("epoch")[y]
         mean, deviation = by_epoch.mean(), by_epoch.std()
-        line, = axes.plot(mean.index, mean, label=_label(group, others) if others or "seed" not in
-                          found.settings else f"mean of {group['folder'].nunique()} seeds")
+        line, = axes.plot(mean.index, mean, label=name, **analysis("colours").line(i))
         if group["folder"].nunique() > 1:
             axes.fill_between(mean.index, mean - deviation, mean + deviation, alpha=0.2,
                               color=line.get_color(), linewidth=0)
     axes.set_xlabel("epoch")
-    axes.set_ylabel({"seconds": "seconds per epoch"}.get(y, y.replace("_", " ")))
-    axes.legend(frameon=False)
+    axes.set_ylabel(_told(_made(found.runs), {"seconds": "seconds per epoch"}.get(y, y.replace("_", " "))))
+    _legend_above(axes, 2)
     return axes
 
 
 def breakdown(found: Results, axes: Any = None) -> "matplotlib.axes.Axes":
-    """A bar for each run: seconds of its mean epoch by part (compute, internal, external, ...)."""
-    frame = found.runs
-    parts = [c for c in frame if c.startswith("breakdown.") and c.count(".") == 1
-             and frame[c].map(lambda x: isinstance(x, (int, float))).all()]
-    if not parts:
+    """A bar for each run, from above: seconds of its median epoch by part, in the order and colours of report pages.
+    The parts of a bar add up to the epoch; communication that computation hides is in none of them
+    (`breakdown.hidden` of `found.runs`). A line with caps is the 90 % interval of a simulated epoch.
+
+    Raises DataError if no run has one.
+    """
+    import pandas
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    frame, made = found.runs, _made(found.runs)
+    kinds = [kinds for kinds in frame.get("epoch_parts", []) if isinstance(kinds, list)]
+    parts = analysis("epoch_parts").exposed({"epoch_parts": kinds[0] if kinds else None})
+    seconds = frame.reindex(columns=[f"breakdown.{part.key}" for part in parts])
+    seconds = seconds.apply(pandas.to_numeric, errors="coerce")
+    if seconds.isna().all(axis=None):
         raise DataError("breakdown: no run has one")
-    axes = _axes(axes)
-    names = [_label(frame.iloc[[i]], found.settings) for i in range(len(frame))]
-    below = [0.0] * len(frame)
-    for part in parts:
-        values = frame[part].fillna(0).astype(float).tolist()
-        axes.bar(range(len(frame)), values, bottom=below, label=part.removeprefix("breakdown."))
-        below = [a + b for a, b in zip(below, values)]
-    axes.set_xticks(range(len(frame)), names, rotation=20, ha="right")
-    axes.set_ylabel("seconds of an epoch")
-    axes.legend(frameon=False)
+    names = [textwrap.fill(name, NAME_WIDTH) for name in _names(frame, found.settings)]
+    lines = 1 + max(name.count("\n") for name in names)
+    axes = _axes(axes, 1.8 + (0.2 + 0.2 * lines) * len(frame))
+    colours, rows = analysis("colours"), range(len(frame))
+    below = pandas.Series(0.0, frame.index)
+    for part, column in zip(parts, seconds):
+        values = seconds[column].fillna(0.0)
+        if values.any():
+            axes.barh(rows, values, 0.7, left=below, label=part.title, **colours.fill(colours.part(part.key)))
+            below = below + values
+    ends = frame.reindex(columns=["interval.low_seconds", "interval.high_seconds"]).to_numpy(float)
+    if (found_ends := ends[:, 0] == ends[:, 0]).any():
+        middle, half = ends[found_ends].mean(axis=1), ends[found_ends] @ [-0.5, 0.5]
+        axes.errorbar(middle, [row for row in rows if found_ends[row]], xerr=half, fmt="none", capsize=2, elinewidth=1,
+                      ecolor=colours.INK.light, label="90 % interval")
+    axes.set_yticks(rows, names)
+    axes.invert_yaxis()
+    axes.set_xlabel(_told(made, "time of an epoch"))
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    _legend_above(axes, 2)
     return axes
 
 
 def timeline(found: Results, folder: Any = None, axes: Any = None) -> "matplotlib.axes.Axes":
     """The operations of a run (default: the only one), a row for each rank and lane, over seconds."""
-    frame = found.timeline(folder)
+    frame, runs = found.timeline(folder), found.runs
     axes = _axes(axes)
     rows = sorted({(rank, lane) for rank, lane in zip(frame["rank"], frame["lane"])})
     kinds = list(dict.fromkeys(frame["name"]))
@@ -97,8 +148,8 @@ def timeline(found: Results, folder: Any = None, axes: Any = None) -> "matplotli
                                  else None)
     axes.set_yticks(range(len(rows)), [f"rank {rank} {lane}" for rank, lane in rows])
     axes.invert_yaxis()
-    axes.set_xlabel("seconds")
-    axes.legend(frameon=False, fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
+    axes.set_xlabel(_told(_made(runs if folder is None else runs[runs["folder"] == str(folder)]), "seconds"))
+    _legend_above(axes, 4)
     return axes
 
 
@@ -128,7 +179,7 @@ class PaperFigure:
         panels = self._experiments.figure.told["panels"]
         if not 0 <= panel < len(panels):
             raise ConfigError(f"panel: {self.name} has {len(panels)}, found {panel}")
-        kind = importlib.import_module("figures." + panels[panel]["kind"])
+        kind = analysis("figures." + panels[panel]["kind"])
         axes = _axes(axes)
         kind.draw(axes, panels[panel], self._experiments, self._rows)
         axes.set_title(panels[panel]["title"])
@@ -154,15 +205,6 @@ def figure(name: str, out: Any = None, *, redraw: bool = False) -> PaperFigure:
         said = (made.stderr.strip() or made.stdout.strip()).splitlines()
         raise RunFailed(said[-1] if said else "orrery figure said nothing", made.returncode)
     told = json.loads(made.stdout.splitlines()[-1])
-    analysis = str(shipped_root() / "analysis")
-    if not (Path(analysis) / "figure_file.py").exists():
-        raise Error(f"{analysis}: the panels of figures are not there")
-    if analysis not in sys.path:
-        sys.path.append(analysis)
-    import figure_file
-    import figure_rows
-    from figure_runs import Experiments
-
-    experiments = Experiments(figure_file.load(name), folder, program())
+    experiments = analysis("figure_runs").Experiments(analysis("figure_file").load(name), folder, program())
     experiments.read_all()
-    return PaperFigure(name, told, experiments, figure_rows.make_rows(experiments))
+    return PaperFigure(name, told, experiments, analysis("figure_rows").make_rows(experiments))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from _orrery import DataError
 
+from .runs import analysis
+
 if TYPE_CHECKING:
     import pandas
 
@@ -43,6 +45,9 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+_APART = {"name", "sweep", "simulate_on", "timeline", "schema_version"}  # what runs do not depend on
+
+
 @dataclass
 class _Run:
     folder: Path
@@ -60,7 +65,7 @@ class Results:
 
     runs: "pandas.DataFrame"  #: a row for each run: its numbers, and its settings as columns
     epochs: "pandas.DataFrame"  #: a row for each epoch of each run: the lines of epochs.jsonl
-    settings: list[str]  #: columns of `runs` and `epochs` in which the runs differ
+    settings: list[str]  #: columns of `runs` and `epochs` by which the runs were chosen: what was swept, or differs
     _folders: list[Path]
 
     def timeline(self, folder: Any = None) -> "pandas.DataFrame":
@@ -102,6 +107,35 @@ def _found(folder: Path) -> list[_Run]:
     return runs
 
 
+def _chosen(runs: list[_Run], settings: list[dict[str, Any]]) -> list[str]:
+    """The paths that tell the runs apart: those that were swept, and others in which folders differ. What only follows
+    from these is left out: defaults of a strategy or a method, and numbers that the program chose in a sweep."""
+    values = {path: [json.dumps(one.get(path), sort_keys=True) for one in settings]
+              for path in dict.fromkeys(path for one in settings for path in one)}
+    swept: set[str] = set()
+    sweeps: dict[Path, list[int]] = {}
+    for i, run in enumerate(runs):
+        if keys := [key for key, _ in analysis("setting_words").pairs(run.result.get("label"))]:
+            swept.update(keys)
+            sweeps.setdefault(run.folder.parent, []).append(i)
+
+    def of_its_kind(path: str) -> bool:
+        """Whether only some kinds of strategy, model, ... have the key, and each of them one value."""
+        names = {f"{path.split('.')[0]}.{word}" for word in ("type", "method", "file")} - {path}
+        kinds = [values[name] for name in names if name in values]
+        return ("null" in values[path] and bool(kinds)
+                and len(set(zip(*kinds))) == len(set(zip(*kinds, values[path]))))
+
+    def chosen(path: str) -> bool:
+        if path in swept:
+            return True
+        inside = any(path.startswith(f"{key}.") for key in swept)  # an object was swept
+        made = any(len({values[path][i] for i in sweep}) > 1 for sweep in sweeps.values())
+        return (inside or not made) and not of_its_kind(path)
+
+    return [path for path, found in values.items() if len(set(found)) > 1 and chosen(path)]
+
+
 def results(*folders: str | os.PathLike) -> Results:
     """The runs of result folders: of single runs, of sweeps, or of several of both.
 
@@ -118,11 +152,9 @@ def results(*folders: str | os.PathLike) -> Results:
         runs += here
     if not runs:
         raise DataError("results: expected at least one folder, found none")
-    settings = [dict(_flat({k: v for k, v in run.config.items() if k not in ("name", "sweep")}))
+    settings = [dict(_flat({k: v for k, v in run.config.items() if k not in _APART}))
                 for run in runs]
-    paths = list(dict.fromkeys(path for one in settings for path in one))
-    differ = [path for path in paths
-              if len({json.dumps(one.get(path), sort_keys=True) for one in settings}) > 1]
+    differ = _chosen(runs, settings)
     rows, epochs = [], []
     for run, one in zip(runs, settings):
         row = {"folder": str(run.folder), **dict(_flat(run.result))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -37,6 +38,16 @@ def shipped_root() -> Path:
     """The folder with configs/ and analysis/: of the source tree, or of the installed program."""
     installed = _installed() / "share" / "orrery"
     return installed if installed.is_dir() else Path(__file__).resolve().parents[2]
+
+
+def analysis(module: str) -> Any:
+    """A module of analysis/, of which report pages and figures are made. Raises Error if the folder is not there."""
+    folder = str(shipped_root() / "analysis")
+    if not (Path(folder) / "report.py").exists():
+        raise Error(f"{folder}: what report pages and figures are made of is not there")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
 
 
 def _environment() -> dict[str, str]:

@@ -91,6 +91,8 @@ class Labels(unittest.TestCase):
     def test_are_short(self):
         self.assertEqual(advice_page.short("strategy.type=full_graph, partition.method=metis, train.bucket_bytes=25 MB"),
                          "full_graph, cut by metis, bucket_bytes 25 MB")
+        self.assertEqual(advice_page.short("cluster.file=dgx-1, cluster.gpus=1, cluster.servers=2"),
+                         "dgx-1, 1 GPU, 2 servers")
 
 
 if __name__ == "__main__":

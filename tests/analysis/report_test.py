@@ -349,6 +349,55 @@ class ReportOfASimulatedRun(ReportTest):
         self.assertIn("s0/nic0 > ib", page.text)
         self.assertIn("97.0 %", page.text)
 
+    MEANING = "±: 90 % of real epochs are meant to lie within"
+
+    def interval(self, half_width, **causes):
+        return {"share": 0.9, "half_width": half_width, "low_seconds": 0.008, "high_seconds": 0.0125, "causes": causes}
+
+    def test_shows_the_interval_of_its_epoch_and_says_what_it_is(self):
+        _, without = self.report_of(folders.write_run(self.path / "run", folders.result(), []))
+        _, page = self.report_of(folders.write_run(self.path / "run", folders.result(interval=self.interval(0.25)), []))
+
+        self.assertIn("10 ms ± 25 %", page.text)
+        self.assertIn(self.MEANING, page.text)
+        self.assertNotIn("±", without.text)
+
+    def test_shows_the_ends_of_its_sensitivity(self):
+        told = folders.result()
+        told["simulation"]["sensitivity"] = {"low_seconds": 0.007, "high_seconds": 0.021}
+
+        _, page = self.report_of(folders.write_run(self.path / "run", told, []))
+
+        self.assertIn("The simulated epoch is 7 ms with all efficiencies of the device profile at their highest, and "
+                      "21 ms with all at their lowest", page.text)
+
+    def test_of_a_sweep_shows_intervals_and_what_they_do_not_tell_apart(self):
+        made = [("spmm_1d", 0.010, {"spmm": 0.1}), ("full_graph", 0.0101, {"spmm": 0.1}),
+                ("spmm_2d", 0.011, {"gemm": 0.2}), ("spmm_15d", 0.09, {"gemm": 0.2})]
+        runs = [folders.result(label=f"strategy.type={name}", epoch_seconds=seconds,
+                               interval=self.interval(0.25, **causes))
+                for name, seconds, causes in made]
+        out = folders.write_run(self.path / "s", folders.result())
+        (out / "result.json").unlink()
+        (out / "sweep.json").write_text(json.dumps(folders.result(sweep=runs)))
+
+        _, page = self.report_of(out)
+
+        self.assertIn("90 ms ± 25 %", page.text)
+        self.assertIn(self.MEANING, page.text)
+        self.assertIn("As fast as spmm_1d, within 5 %: full_graph. The intervals do not tell spmm_1d from spmm_2d.",
+                      page.text)
+
+    def test_of_a_measured_run_shows_the_intervals_of_its_simulations(self):
+        out = folders.write_run(self.path / "run", folders.result(
+            backend="threads", simulated_on={"dgx-1": {"epoch_seconds": 0.002}}), [])
+        folders.write_run(out / "simulated-on-dgx-1", folders.result(interval=self.interval(0.3)), [])
+
+        _, page = self.report_of(out)
+
+        self.assertIn("2 ms ± 30 %", page.text)
+        self.assertIn(self.MEANING, page.text)
+
     def test_of_a_sweep_shows_what_ran_out_of_memory(self):
         short = {"tensor": "features", "asked": 2048, "capacity": 1024}
         limit = {"part": "memory", "share": 1.0, "sentence": "device memory: no room for features"}

@@ -48,6 +48,21 @@ class Runs(InAFolder):
         with self.assertRaisesRegex(orrery.DataError, "of which of 2 runs"):
             found.timeline()
 
+    def test_SettingsAreThoseThatTellRunsApart(self):
+        orrery.run(SMALL | {"sweep": {"strategy": [{"type": "spmm_1d", "variant": "row"},
+                                                   {"type": "spmm_1d", "variant": "column"}, {"type": "full_graph"}]}},
+                   out=self.folder / "objects", quiet=True)
+        for name, strategy in (("a", "spmm_1d"), ("b", "full_graph")):
+            orrery.run(SMALL, set={"strategy.type": strategy, "model.hidden": 2 + len(strategy)},
+                       out=self.folder / name, quiet=True)
+
+        settings = lambda *names: orrery.results(*(self.folder / name for name in names)).settings
+        self.assertEqual(settings("objects"), ["strategy.type", "strategy.variant"])
+        self.assertEqual(set(settings("a", "b")), {"strategy.type", "model.hidden"})
+        self.assertEqual(settings("a"), [])
+        found = orrery.results(self.folder / "a", self.folder / "b")
+        self.assertEqual(len(found.runs[found.settings + ["epoch_seconds"]]), 2)
+
     def test_TimelinesCoverAllRanks(self):
         orrery.run(SMALL, out=self.folder / "one", quiet=True)
 
