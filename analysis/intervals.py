@@ -21,8 +21,12 @@ def beside(result):
 
 def legend(results):
     """What the ± of these results means; nothing if none has an interval."""
-    share = next((one["interval"]["share"] for one in results if one.get("interval")), None)
-    return "" if share is None else f"±: {units.percent(share, 0)} of real epochs are meant to lie within"
+    told = next((one["interval"] for one in results if one.get("interval")), None)
+    if told is None:
+        return ""
+    if not told.get("measured", True):
+        return "±: what the device profile is assumed to be off by; nobody measured it"
+    return f"±: {units.percent(told['share'], 0)} of real epochs are meant to lie within"
 
 
 def half_width_of_ratio(one, other):

@@ -11,6 +11,7 @@ import limits
 import page
 import result_folder
 import run_page
+import run_table
 import sweep_page
 import whole_file
 
@@ -29,8 +30,25 @@ def arguments():
     parser = argparse.ArgumentParser(prog="orrery report")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--csv", type=Path)
+    parser.add_argument("--tex", type=Path)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
+
+
+def runs_of(found):
+    return found.runs if isinstance(found, result_folder.Sweep) else [found]
+
+
+def write_tables(found, asked):
+    """Writes --csv and --tex."""
+    for file, made in ((asked.csv, run_table.as_csv), (asked.tex, run_table.as_tex)):
+        if not file:
+            continue
+        if isinstance(found, advice_page.Advice):
+            raise result_folder.ResultError(f"{file}: tables are of runs and sweeps, and {asked.folder} holds advice")
+        whole_file.write(file, made(runs_of(found)))
+        print(f"Table: {file.resolve()}", file=sys.stderr)
 
 
 def tell(found, out, as_json):
@@ -38,7 +56,7 @@ def tell(found, out, as_json):
     if isinstance(found, advice_page.Advice):
         advice_page.tell(found, out, as_json)
         return
-    runs = found.runs if isinstance(found, result_folder.Sweep) else [found]
+    runs = runs_of(found)
     told = [limits.limit_of(run.result) for run in runs]
     if as_json:
         lines = [{"label": run.label, "interrupted": bool(run.interrupted),
@@ -70,6 +88,7 @@ def main():
         found = (advice_page.Advice(folder) if advice_page.is_advice(folder)
                  else result_folder.read(folder))
         out = asked.out or folder / "report.html"
+        write_tables(found, asked)
         whole_file.write(out, make_page(found))
         tell(found, str(out.resolve()), asked.json)
         sys.stdout.flush()

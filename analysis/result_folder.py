@@ -19,7 +19,7 @@ _ANY_RESULT = {
     "dataset?": {"name": text, "vertices": count, "edges": count, "fingerprint?": text, "notes?": [text]},
 }
 _LINK = {"name": text, "type": text, "bytes": number, "utilisation": number, "bytes_per_second": number}
-_INTERVAL = {"share": number, "half_width": number, "causes": Each(number)}
+_INTERVAL = {"share": number, "half_width": number, "measured?": flag, "causes": Each(number)}
 _THAT_FITTED = {
     "epoch_seconds": number, "breakdown": Each(number), "breakdown_of_rank?": [Each(number)],
     "epoch_parts?": [{"key": text, "words": text, "communication": flag, "in_sum": flag}],

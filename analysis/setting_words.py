@@ -3,7 +3,7 @@
 import re
 
 # Keys whose value says what they are.
-PLAIN = {"strategy.type", "model.type", "dataset.path", "dataset.generate", "cluster.file", "backend"}
+PLAIN = {"strategy.type", "model.type", "dataset.path", "dataset.generate", "cluster.file", "backend", "case"}
 COUNTED = {"ranks": "rank", "gpus": "GPU", "servers": "server"}
 
 

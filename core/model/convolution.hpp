@@ -73,6 +73,12 @@ class Convolution {
     const bool passes_none = layer_ == 1 && !c_.input_gradient && !aggregates_both();
     return passes_none && aggregated_width() > out_ ? 0 : aggregated_width();
   }
+  /// Columns of this rank in it. A rank may have more columns of a narrower matrix than of a wide one.
+  std::int64_t local_scratch() const {
+    const std::int64_t columns = local(scratch_width());
+    if (columns == 0 || !aggregates_both()) return columns;
+    return std::max({columns, local(in_), local(out_)});
+  }
   /// How many of LayerContext::edge_scratch and more_edge_scratch it needs, and their number of
   /// elements.
   struct EdgeScratch {

@@ -10,8 +10,8 @@
 // If a part is the only one of its rank, it stays on the device. Otherwise a rank holds one part at
 // a time, and the models. Each part is loaded, trains all epochs up to the next average (or the
 // next evaluation or checkpoint, which need all models), and is unloaded. So K parts are K loads
-// per interval. A part without training vertices has no step and no model. What is learned does not
-// depend on the number of ranks.
+// per interval. A part without training vertices has no step and no model. What averaged models
+// learn does not depend on the number of ranks.
 //
 // With `batch` a part's step is not on all of its training vertices but on `batch` of them, and on
 // what these depend on within the part: all of it, or neighbours that they draw (`fanouts`).
@@ -19,7 +19,8 @@
 // any rank, and each model counts its own.
 //
 // With averaged gradients, step r of all ranks is on the parts rW .. rW + W − 1, and its loss is
-// the mean over their training vertices. A rank with no part left works on an empty one: its
+// the mean over their training vertices: with more parts than ranks, the number of ranks is part of
+// what is learned. A rank with no part left works on an empty one: its
 // gradient is zero, and it makes the same update as the others.
 //
 // Received per averaging: an all-reduce of the parameters; nothing else.

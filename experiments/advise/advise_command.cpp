@@ -46,7 +46,11 @@ struct AdviseOptions {
   bool json = false;
 };
 
-/// "shared_preloading, depth 2" for "strategy.type=shared_preloading, strategy.depth=2".
+/// What is counted: its number comes first.
+const std::map<std::string, std::string> kCounted{
+    {"gpus", "GPUs"}, {"ranks", "ranks"}, {"servers", "servers"}};
+
+/// "shared_preloading, depth 2, 4 GPUs" for "strategy.type=shared_preloading, strategy.depth=2, ...".
 std::string short_label(const std::string& label) {
   std::string text;
   for (std::size_t begin = 0; begin < label.size();) {
@@ -56,7 +60,13 @@ std::string short_label(const std::string& label) {
     const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
     if (!text.empty()) text += ", ";
     const std::string name = key == "partition.method" ? "cut by" : key.substr(key.rfind('.') + 1);
-    text += key == "strategy.type" ? value : fmt::format("{} {}", name, value);
+    const auto counted = kCounted.find(name);
+    if (key == "strategy.type")
+      text += value;
+    else if (counted != kCounted.end())
+      text += fmt::format("{} {}", value, counted->second);
+    else
+      text += fmt::format("{} {}", name, value);
     begin = end + 2;
   }
   return text;
@@ -644,9 +654,9 @@ void add_advise_command(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->capture_default_str();
   command
-      ->add_option("--seconds", options->limits.seconds,
-                   "Seconds after which no further plan is "
-                   "tried")
+      ->add_option(
+          "--seconds", options->limits.seconds,
+          "Seconds after which no further plan is tried; the answer says how many are left")
       ->type_name("N")
       ->capture_default_str();
   command

@@ -114,7 +114,8 @@ void run_breakdown(const BreakdownOptions& options) {
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
   std::vector<std::string> methods = options.methods;
-  if (methods.empty()) methods = {experiment.partition.method};
+  // As the file says it: a permutation takes the place of a method.
+  if (methods.empty()) methods = {experiment.resolved["partition"]["method"].get<std::string>()};
   if (std::set<std::string>(methods.begin(), methods.end()).size() < methods.size())
     throw ConfigError("--methods", "name each method once");
   const std::filesystem::path out =

@@ -193,7 +193,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
                    "them)")
       ->type_name("DIR");
   command->add_flag("--quick", options->quick,
-                    "Measure fewer points, each once: some minutes instead of ten");
+                    "Measure fewer points, each once: about a minute instead of four");
   command->add_flag("--busy-ok", options->busy_ok,
                     "Measure although other programs are at work: times are too long, and the "
                     "files say so");

@@ -37,14 +37,15 @@ std::string checkpoint_bytes(const fs::path& asked, const Job& job) {
 std::shared_ptr<const TrainedWeights> weights_of(ModelCheckpoint kept, const ModelConfig& model,
                                                  const std::string& origin) {
   Checkpoint& checkpoint = kept.checkpoint;
-  const std::size_t least = model.batch_norm ? 2 : 1;
+  const bool averages = model.batch_norm && model.layers > 1;  // the last layer has no norm
+  const std::size_t least = averages ? 2 : 1;
   if (checkpoint.state.size() < least)
     throw DataError(origin, "",
                     fmt::format("expected at least {} rows of numbers, found {}", least,
                                 checkpoint.state.size()));
   TrainedWeights weights;
   weights.weights = std::move(checkpoint.state.front());
-  if (model.batch_norm) weights.averages = std::move(checkpoint.state.back());
+  if (averages) weights.averages = std::move(checkpoint.state.back());
   if (kept.data) {
     weights.features = kept.data->features;
     weights.classes = kept.data->classes;

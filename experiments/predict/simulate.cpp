@@ -220,6 +220,10 @@ sim::DeviceBehaviour behaviour_of(const sim::DeviceProfile& profile) {
 sim::Library library_of(const Experiment& experiment, const sim::DeviceProfile& profile) {
   const auto found = profile.libraries.find(experiment.simulation.library);
   if (found != profile.libraries.end()) return found->second;
+  // A device without cores may be a machine: then its profile has MPI alone.
+  if (const auto mpi = profile.libraries.find("mpi");
+      mpi != profile.libraries.end() && experiment.resolved["simulation"]["library"] == "auto")
+    return mpi->second;
   std::vector<std::string> names;
   for (const auto& [name, library] : profile.libraries) names.push_back(name);
   throw ConfigError("simulation.library",

@@ -72,8 +72,9 @@ void print_tried(const StarveStudy& study) {
                     human_percent(fed.waiting()), std::string(name_of(fed.batch.limit()))});
   fmt::print("\nwith other capacities, simulated\n{}", capacities.text(room_on(stdout)));
   fmt::print("{}",
-             wrapped(fmt::format("enough: {}\n",
-                                 capacities_text(study.capacities[study.enough_capacity].ahead)),
+             wrapped(fmt::format("enough: {} (no other is more than {:.0f} % faster)\n",
+                                 capacities_text(study.capacities[study.enough_capacity].ahead),
+                                 100 * (kAsGood - 1)),
                      paragraph_on(stdout)));
   if (study.caches.empty()) return;
   Table caches({"cache of each rank", "epoch", "waits", "limits"}, 1);
@@ -81,7 +82,7 @@ void print_tried(const StarveStudy& study) {
     caches.add({cache_text(fed), human_seconds(fed.epoch_seconds), human_percent(fed.waiting()),
                 std::string(name_of(fed.batch.limit()))});
   fmt::print("\nwith other caches, simulated\n{}", caches.text(room_on(stdout)));
-  fmt::print("enough: {}\n", cache_text(study.caches[study.enough_cache]));
+  fmt::print("enough: {} (as above)\n", cache_text(study.caches[study.enough_cache]));
 }
 
 Json fed_json(const Fed& fed) {

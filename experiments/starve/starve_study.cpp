@@ -23,7 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kAsGood = 1.02;
 constexpr int kTimesReady = 4;  // times the batches ready at first: as many are not counted
 
 /// Epochs of a variant. Work made ready before the first step keeps ahead of the trainer for a

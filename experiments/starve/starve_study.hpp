@@ -15,6 +15,9 @@
 
 namespace orrery {
 
+/// Settings are enough if no others that are tried make the epoch shorter than by this factor.
+inline constexpr double kAsGood = 1.02;
+
 /// Some settings, and how well the trainers are fed with them: means over ranks, and over the
 /// epochs except the first ones.
 struct Fed {

@@ -50,14 +50,15 @@ void Replayer::require_host(const Rank& rank) {
   for (const StoreAccess& access : schedule.accesses)
     for_each_owner(schedule, access, rank.program->groups,
                    [&](int, double, double) { tasks = bytes = true; });
-  const char* missing = tasks && !host.has_cores()    ? "server.host_cores"
-                        : bytes && !host.has_memory() ? "server.host_memory_bytes_per_second"
-                                                      : nullptr;
-  if (missing != nullptr)
-    throw ConfigError(missing, fmt::format("the program has tasks for the host, but the cluster "
-                                           "file of {} does not have this key for its hosts: add "
-                                           "it",
-                                           s_.cluster.name));
+  std::vector<std::string> missing;
+  if (tasks && !host.has_cores()) missing.emplace_back("server.host_cores");
+  if (bytes && !host.has_memory()) missing.emplace_back("server.host_memory_bytes_per_second");
+  if (missing.empty()) return;
+  throw ConfigError(missing.front(),
+                    fmt::format("the program has tasks for the host, but the cluster file of {} "
+                                "does not have this key{} for its hosts: add {}",
+                                s_.cluster.name, missing.size() > 1 ? " and " + missing.back() : "",
+                                missing.size() > 1 ? "both" : "it"));
 }
 
 /// Whether threads may ever find the cores of a host busy: not if only issuing threads use them,

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -791,6 +792,17 @@ class FigureCommand(unittest.TestCase):
             self.assertGreater(figure["cost_seconds"], 0)
             self.assertLessEqual({"cells", "agree", "fitted", "informed", "predicted", "worst"},
                                  figure["reached"].keys())
+
+    def test_lists_the_errors_that_device_profiles_cite(self):
+        listed = json.loads(folders.orrery("figure", "--list", "--json").stdout)["figures"]
+        errors = {figure["name"]: figure["reached"]["informed"] for figure in listed}
+        cited = set()
+        for profile in (folders.SOURCES / "configs").glob("**/devices/*.json"):
+            cited.update(re.findall(r"([\w-]+/\w+) \(([\d.]+) %", profile.read_text()))
+
+        self.assertGreaterEqual(len(cited), 2)
+        for figure, percent in cited:
+            self.assertEqual(f"{100 * errors[figure]:.1f}", percent, figure)
 
     def test_lists_them_in_a_table_of_100_columns_in_a_pipe(self):
         lines = folders.orrery("figure", "--list").stdout.splitlines()

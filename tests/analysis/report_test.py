@@ -1,6 +1,7 @@
 """The page of orrery report: it is whole, needs no other file, and has the numbers of the result."""
 
 import contextlib
+import csv
 import io
 import json
 import re
@@ -308,6 +309,26 @@ class ReportOfASweep(ReportTest):
 
         self.row(page, "2", "1 s", "2.00", "100 %", "strategy.type=b")
         self.assertEqual(len(re.findall(r'<polyline[^>]*class="line series', source)), 2)
+
+    def test_is_a_table_for_spreadsheets_and_for_papers(self):
+        runs = [folders.result(label="case=A & B, cluster.ranks=2", ranks=2, epoch_seconds=0.25, test_accuracy=0.5),
+                folders.result(label="case=A & B, cluster.ranks=4", ranks=4, epoch_seconds=None, breakdown=None,
+                               bytes=None, test_accuracy=None,
+                               out_of_memory={"tensor": "x_0", "asked": 5, "capacity": 4})]
+        out = self.sweep(runs)
+
+        done = folders.orrery("report", out, "--csv", self.path / "t.csv", "--tex", self.path / "t.tex")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, second = csv.DictReader((self.path / "t.csv").open())
+        self.assertEqual((first["case"], first["cluster.ranks"], first["epoch_seconds"]), ("A & B", "2", "0.25"))
+        self.assertEqual(float(first["compute_seconds"]), runs[0]["breakdown"]["compute"])
+        self.assertEqual((second["epoch_seconds"], second["out_of_memory"]), ("", "x_0"))
+        tex = (self.path / "t.tex").read_text()
+        self.assertIn(r"case & ranks & median epoch & computation", tex)
+        self.assertIn(r"A \& B & 2 & 250 ms & ", tex)
+        self.assertIn(r" & 50.0 \% \\", tex)
+        self.assertIn(r"A \& B & 4 & out of memory & - & - & - & ", tex)
 
     def test_over_ranks_keeps_clusters_apart_that_differ_in_more(self):
         label = "cluster.gpus={}, cluster.link_factors={}".format

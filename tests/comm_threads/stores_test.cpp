@@ -8,6 +8,7 @@
 
 #include "backends/comm_threads/comm_threads.hpp"
 #include "core/base/error.hpp"
+#include "core/runtime/buffer.hpp"
 #include "core/runtime/execute/executor.hpp"
 #include "core/runtime/summary.hpp"
 #include "tests/comm_threads/threads.hpp"
@@ -148,6 +149,35 @@ TEST(ThreadStores, AnOwnerThatFailsStopsThoseWhoPull) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the owner is gone");
   }
+}
+
+/// The owner's memory goes while it leaves, before its runtime: others may be reading it just then.
+TEST(ThreadStores, AnOwnerThatFailsKeepsItsMemoryUntilNobodyReadsIt) {
+  constexpr std::int64_t kWidth = 1 << 21;
+  for (int turn = 0; turn < 20; ++turn) try {
+      ThreadWorld(2).run([&](int r, Communicator& communicator) {
+        Executor rt(
+            options_of(r, 2), [] { return std::make_unique<testing::BusyKernels>(0.0); },
+            communicator);
+        const Buffer table(rt, {2, kWidth}, DType::f32, "rows", Space::server_host);
+        const Buffer index(rt, {2, 1}, DType::i32, "index", Space::host);
+        const Buffer y(rt, {2, kWidth}, DType::f32, "pulled", Space::host);
+        for (int i = 0; i < 2; ++i) rt.memory().data<std::int32_t>(index.tensor())[i] = i;
+        rt.submit(Lane::store, Expose{kStore, table.tensor()});
+        rt.sync(rt.record(Lane::store));
+        if (r == 1) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(5 + turn % 5));
+          throw Error("the owner is gone");
+        }
+        for (;;) {  // until it fails
+          rt.submit(Lane::store, Pull{kStore, index.tensor(), rows({0, 2}), y.tensor()});
+          rt.sync(rt.record(Lane::store));
+        }
+      });
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the owner is gone");
+    }
 }
 
 TEST(ThreadStores, AnAbortWakesWhoWaitsToOpenOrClose) {

@@ -140,6 +140,20 @@ TEST_P(Exactness, LossesAreThoseOfOneRank) {
   EXPECT_LT(*want.epochs.back().loss, *want.epochs.front().loss);
 }
 
+/// Of 17 columns the ranks of a side of four have 8, 8, 1 and 0, and of 16 they have 8, 0, 8 and 0.
+TEST(SpmmTwoD, HasRoomForTheColumnsOfANarrowerMatrix) {
+  StrategyConfig grid;
+  grid.type = "spmm_2d";
+  const auto problem = [](const StrategyConfig& strategy, int ranks) {
+    Problem made = make_problem(random_dataset(101, 700, 17, 16, true), ranks, strategy);
+    made.model = in_order(LayerOrder::aggregate_both, model_with(ModelType::gcn, 1, false));
+    made.train.epochs = 3;
+    return made;
+  };
+
+  expect_equal_losses(execute(problem(grid, 16)), execute(problem({}, 1)));
+}
+
 /// Numbers of ranks on which a strategy is tried.
 std::vector<int> worlds(const StrategyConfig& strategy) {
   if (strategy.type == "spmm_2d") return {1, 4, 9};

@@ -125,8 +125,7 @@ void Model::allocate_buffers() {
                fmt::format("activations/moments layer {}", l), DType::f64);
       fit(column_sums_, {1, 2 * width(l)}, "scratch/column sums");
     }
-    const std::int64_t scratch_columns =
-        products().columns(layer.convolution->scratch_width()).count;
+    const std::int64_t scratch_columns = layer.convolution->local_scratch();
     const bool of_sources = weighs_edges(config_) && !dense(l) && products().holds_sources();
     const auto n_scratch = of_sources ? std::max(n_in, products().sources(l)) : n_in;
     scratch = std::max(scratch, std::max(n_scratch, n_out) * scratch_columns);

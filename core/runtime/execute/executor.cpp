@@ -52,8 +52,7 @@ Executor::Executor(Options options, KernelFactory make_kernels, Communicator& co
                nullptr, communicator) {}
 
 Executor::~Executor() {
-  // If a strategy leaves early (an exception), peers wait for it and lanes wait for peers.
-  if (std::uncaught_exceptions() > 0) fail(std::make_exception_ptr(Aborted("rank stopped")));
+  if (std::uncaught_exceptions() > 0) leave_early();
   await_all();
   communicator_.close_stores();  // also those that a program forgot: the memory is freed
   for (LaneState& state : lanes_) state.thread.reset();
@@ -264,6 +263,9 @@ void Executor::fail(std::exception_ptr error) noexcept {
   }
   communicator_.abort("another rank failed");
 }
+
+/// A strategy leaves early (an exception): peers wait for it, and lanes wait for peers.
+void Executor::leave_early() noexcept { fail(std::make_exception_ptr(Aborted("rank stopped"))); }
 
 void Executor::rethrow_failure() {
   std::exception_ptr failure;

@@ -115,6 +115,7 @@ class Executor final : public Runtime {
   void allocate(const Tensor& tensor, std::string_view name);
   void mark_memory();
   void fail(std::exception_ptr error) noexcept;
+  void leave_early() noexcept;
   void rethrow_failure();
   double now() const;
 

@@ -1,5 +1,6 @@
 // What an executor holds for its rank: tensors and patterns are made on demand, and freed when the
 // work issued before their release has passed.
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -79,6 +80,7 @@ void Executor::use(Lane on, const Op& op) {
 }
 
 void Executor::free_later(std::function<void()> free, const LastUses& after) {
+  if (std::uncaught_exceptions() > 0) leave_early();
   pending_frees_.push_back({std::move(free), after});
   free_what_is_done();
 }
@@ -87,6 +89,8 @@ void Executor::free_what_is_done() {
   std::erase_if(pending_frees_, [this](const PendingFree& pending) {
     for (std::size_t i = 0; i < lanes_.size(); ++i)
       if (!passed(static_cast<Lane>(i), pending.after[i])) return false;
+    // What others read is freed by a program that leaves early: it withdraws nothing before.
+    if (std::uncaught_exceptions() > 0) communicator_.close_stores();
     pending.free();
     return true;
   });

@@ -26,6 +26,12 @@ namespace {
 
 constexpr std::array kSplits{Split::train, Split::validation, Split::test};
 
+[[noreturn]] void refuse_without_validation() {
+  throw ConfigError("dataset.split",
+                    "has no validation vertices, by which training would stop or choose its best "
+                    "epoch: leave out train.patience, train.keep_best and train.best_by");
+}
+
 constexpr std::int64_t kCounts = 3 * static_cast<std::int64_t>(kSplits.size());
 
 std::optional<double> micro_f1(double true_positive, double false_positive, double false_negative) {
@@ -346,10 +352,7 @@ class Trainer {
   void require_validation(const EpochReport& report) const {
     const TrainConfig& train = problem_.train;
     const bool needed = train.patience > 0 || control_.keeps_best || weighs_loss();
-    if (!needed || !report.scores || report.scores->validation) return;
-    throw ConfigError("dataset.split",
-                      "has no validation vertices, by which training would stop or choose its best "
-                      "epoch: leave out train.patience, train.keep_best and train.best_by");
+    if (needed && report.scores && !report.scores->validation) refuse_without_validation();
   }
   /// Counts evaluations, which come every eval_every epochs and after the last.
   bool out_of_patience(int epoch) const {
@@ -540,6 +543,13 @@ void require_trainable(const Problem& problem) {
     throw ConfigError("train.loss", name + " has one label per vertex: use \"softmax\"");
   if (facts.training_vertices == 0)
     throw ConfigError("dataset.split", name + " has no training vertices");
+  const Dataset* evaluated = problem.whole ? problem.whole->data.get() : problem.data.get();
+  const bool chooses =
+      problem.train.patience > 0 || problem.train.best_by == BestBy::accuracy_and_loss;
+  if (chooses && evaluated != nullptr &&
+      std::find(evaluated->split.begin(), evaluated->split.end(), Split::validation) ==
+          evaluated->split.end())
+    refuse_without_validation();
   class_weights(problem);
 }
 

@@ -78,6 +78,14 @@ TEST_F(BreakdownCommand, SimulatesTheTrainingOfAnotherCluster) {
   EXPECT_THAT(read("out"), HasSubstr("simulated; the other stages are measured here"));
 }
 
+TEST_F(BreakdownCommand, TakesAFileWhoseVerticesArePermuted) {
+  EXPECT_EQ(orrery(fmt::format("breakdown {} --set 'strategy={{\"type\": \"spmm_1d\", "
+                               "\"permute\": true}}' --out {}",
+                               trained(), in("made").string())),
+            0)
+      << read("err");
+}
+
 TEST_F(BreakdownCommand, RefusesWhatCannotBeCutHere) {
   const auto refused = [&](const std::string& more, const std::string& words) {
     EXPECT_EQ(orrery(fmt::format("breakdown {} {} --out {}", trained(), more, in("no").string())),

@@ -184,6 +184,18 @@ TEST_F(Infer, TrainsFirstWhereThereAreNoWeights) {
 }
 
 /// The data that it was trained on say how many columns there are.
+TEST_F(Infer, TakesWeightsOfOneLayerThatIsNotNormalised) {
+  const std::string one =
+      " --set model.layers=1 --set model.batch_norm=true --set train.optimizer=sgd";
+  ASSERT_EQ(orrery("run " + file() + one + " --quiet --out " + in("one").string()), 0)
+      << read("err");
+  EXPECT_EQ(
+      orrery(fmt::format("infer {}{} --set 'inference={{\"weights\": \"{}\"}}' --out {} --quiet",
+                         file(), one, in("one").string(), in("made").string())),
+      0)
+      << read("err");
+}
+
 TEST_F(Infer, NeedsNoLabels) {
   infer(2, 1, "labelled");
   std::filesystem::remove(in("data/labels.npy"));

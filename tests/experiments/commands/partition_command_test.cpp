@@ -136,6 +136,10 @@ TEST_F(PartitionCommand, AnExperimentTellsTheVolumeOfEveryStrategy) {
     "partition": {"method": "hash"},
     "strategy": {"type": "spmm_1d", "variant": "column"},
     "cluster": {"ranks": 4}})";
+  // Model averaging takes no buckets, and nobody trains with it here.
+  const Outcome buckets = orrery(path("experiment.json") + " --set train.bucket_bytes=64 --json");
+  EXPECT_EQ(buckets.exit_code, 0) << buckets.text;
+  EXPECT_EQ(buckets.last_line()["communication"].size(), 4U);
   const Outcome run = orrery(path("experiment.json") + " --json");
   ASSERT_EQ(run.exit_code, 0) << run.text;
   const Json json = run.last_line();

@@ -129,6 +129,13 @@ TEST(ModelAveraging, IsReadWithItsParts) {
   EXPECT_EQ(ranks_for(e.strategy, 5), 2);
 }
 
+TEST(Metrics, AreNotOfFeaturesThatAreLearned) {
+  EXPECT_EQ(refusal(kMinimal, {"strategy={\"type\": \"full_graph\", \"learn_features\": true}",
+                               "train.metrics=[\"auc\"]"})
+                .substr(0, 35),
+            "train.metrics: are scored on the fe");
+}
+
 TEST(Sensitivity, IsOfSimulations) {
   EXPECT_FALSE(load().front().simulation.sensitivity);
   EXPECT_EQ(refusal_of("simulation.sensitivity=true"),

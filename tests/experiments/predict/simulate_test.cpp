@@ -392,6 +392,12 @@ TEST_F(Simulate, DrawingWithoutAPriceIsToldWithItsKey) {
   }
 }
 
+TEST_F(Simulate, MachinesOfACpuClusterUseMpi) {
+  for (const char* file : {"r5-16-25gbe", "r5dn-24xlarge-4", "xeon9242-64x2-hdr"})
+    EXPECT_GT(epoch_of({fmt::format(R"(cluster={{"file": "{}", "servers": 2}})", file)}), 0)
+        << file;
+}
+
 TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {
   EXPECT_THROW(epoch_of({"simulation.library=mpi"}), ConfigError) << "a GPU profile has nccl";
   EXPECT_THROW(epoch_of({"simulation.algorithm=rings"}), ConfigError);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.hpp"
+#include "core/strategy/train/train.hpp"
 #include "tests/support/problems.hpp"
 
 namespace orrery {
@@ -40,6 +41,11 @@ TEST(BestEpoch, NeedsValidationVertices) {
   problem.data = data;
 
   EXPECT_THROW(execute(problem), ConfigError);
+  EXPECT_THROW(require_trainable(problem), ConfigError) << "a plan says so before the run";
+  problem.train.best_by = BestBy::accuracy;
+  EXPECT_NO_THROW(require_trainable(problem));
+  problem.train.patience = 3;
+  EXPECT_THROW(require_trainable(problem), ConfigError);
 }
 
 /// Epochs of a training with patience, told from one without, by the published program.

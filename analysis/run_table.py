@@ -1,0 +1,114 @@
+"""The runs of a folder as a table for spreadsheets (CSV) or for a paper (LaTeX)."""
+
+import csv
+import io
+import statistics
+
+import epoch_parts
+import intervals
+import units
+from run_page import how_it_was_made
+
+# The name of a column, and what it holds of a result. Seconds and bytes, as everywhere in files.
+_COLUMNS = {
+    "name": lambda r: r["name"],
+    "backend": lambda r: r["backend"],
+    "strategy": lambda r: r.get("strategy"),
+    "ranks": lambda r: r["ranks"],
+    "servers": lambda r: r.get("servers"),
+    "cluster": lambda r: (r.get("simulation") or {}).get("cluster"),
+    "out_of_memory": lambda r: (r.get("out_of_memory") or {}).get("tensor"),
+    "interrupted": lambda r: bool(r.get("interrupted")),
+    "epochs": lambda r: r.get("epochs"),
+    "epoch_seconds": lambda r: r.get("epoch_seconds"),
+    "epoch_seconds_low": lambda r: (r.get("interval") or {}).get("low_seconds"),
+    "epoch_seconds_high": lambda r: (r.get("interval") or {}).get("high_seconds"),
+    "mean_epoch_seconds": lambda r: r.get("mean_epoch_seconds"),
+}
+_AFTER_PARTS = {
+    "internal_bytes": lambda r: (r.get("bytes") or {}).get("internal"),
+    "external_bytes": lambda r: (r.get("bytes") or {}).get("external"),
+    "peak_bytes": lambda r: max(r.get("peak_bytes") or [0]) or None,
+    "loss": lambda r: r.get("loss"),
+    "val_accuracy": lambda r: r.get("val_accuracy"),
+    "test_accuracy": lambda r: r.get("test_accuracy"),
+    "limited_by": lambda r: (r.get("limited_by") or {}).get("part"),
+    "revision": lambda r: (r.get("provenance") or {}).get("revision"),
+    "date": lambda r: (r.get("provenance") or {}).get("date"),
+}
+
+
+def _swept(runs):
+    """The swept keys, in the order in which they are met."""
+    return list(dict.fromkeys(key for run in runs for key, _ in run.settings))
+
+
+def _spread(run):
+    """The quartiles of the seconds of an epoch after the first, which is slower, of a run of at least three."""
+    seconds = [line["seconds"] for line in run.epochs[1:] if line.get("seconds") is not None]
+    if len(seconds) < 2:
+        return {}
+    first, _, third = statistics.quantiles(seconds, n=4, method="inclusive")
+    return {"epoch_seconds_q1": first, "epoch_seconds_q3": third}
+
+
+def as_csv(runs):
+    """A line for each run: swept keys, then numbers in seconds and bytes. What a run does not have is empty.
+    `epoch_seconds` is the median of the epochs, q1 and q3 their quartiles without the first epoch; low and high are the
+    ends of a simulation's interval."""
+    parts = list(dict.fromkeys(part.key for run in runs for part in epoch_parts.told(run.result)))
+    swept, lines = _swept(runs), []
+    for run in runs:
+        result, breakdown = run.result, run.result.get("breakdown") or {}
+        lines.append({**dict(run.settings), **{name: of(result) for name, of in _COLUMNS.items()}, **_spread(run),
+                      **{f"{key}_seconds": breakdown.get(key) for key in parts},
+                      **{name: of(result) for name, of in _AFTER_PARTS.items()}})
+    names = [*swept, *(name for name in _COLUMNS if name not in swept), "epoch_seconds_q1", "epoch_seconds_q3",
+             *(f"{key}_seconds" for key in parts), *_AFTER_PARTS]
+    text = io.StringIO()
+    out = csv.DictWriter(text, names, lineterminator="\n")
+    out.writeheader()
+    out.writerows(lines)
+    return text.getvalue()
+
+
+_ESCAPES = {"\\": r"\textbackslash{}", "µ": r"\textmu{}", "±": r"$\pm$", "~": r"\textasciitilde{}",
+            "^": r"\textasciicircum{}"} | {c: "\\" + c for c in "&%$#_{}"}
+
+
+def _tex(text):
+    return "".join(_ESCAPES.get(c, c) for c in str(text))
+
+
+def _exposed(result, wanted):
+    """The seconds of the exposed parts of an epoch that are wanted; nothing of a run that did not fit."""
+    told = result.get("breakdown")
+    return units.seconds(sum(told.get(part.key, 0) for part in epoch_parts.exposed(result) if wanted(part)) if told else None)
+
+
+def as_tex(runs):
+    """A table for LaTeX's package booktabs, with a line for each run; comments say what its columns are."""
+    swept = _swept(runs)
+    header = [*(key.removesuffix(".type").rsplit(".", 1)[-1] for key in swept or ["strategy"]), "median epoch",
+              "computation", "communication", "moved", "memory", "test accuracy"]
+    lines = []
+    for run in runs:
+        result, settings = run.result, dict(run.settings)
+        moved = result.get("bytes") or {}
+        lines.append([*(settings.get(key, "-") for key in swept or []), *([] if swept else [run.label]),
+                      "out of memory" if run.out_of_memory else intervals.beside(result),
+                      _exposed(result, lambda part: part.key == "compute"),
+                      _exposed(result, lambda part: part.communication),
+                      units.bytes_(sum(moved.values())) if moved else "-",
+                      units.bytes_(max(result.get("peak_bytes") or [0]) or None),
+                      units.percent(result.get("test_accuracy"))])
+    results = [run.result for run in runs]
+    notes = [*dict.fromkeys(" ".join(how_it_was_made(run)) for run in runs), intervals.legend(results),
+             "communication: what computation does not hide, with waiting for late ranks; moved: bytes in an epoch over "
+             "all ranks; memory: of the largest rank",
+             f"Orrery {(results[0].get('provenance') or {}).get('revision', '')}"]
+    numbers = 6  # columns behind the settings
+    text = [*(f"% {note}" for note in notes if note), r"\begin{tabular}{" + "l" * (len(header) - numbers) + "r" * numbers + "}",
+            r"\toprule", " & ".join(map(_tex, header)) + r" \\", r"\midrule",
+            *(" & ".join(map(_tex, line)) + r" \\" for line in lines), r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(text) + "\n"
