@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import plain_text
 
 NAMES = {
     "edges": ("edges", "edge_index"),
@@ -18,8 +19,14 @@ NAMES = {
     "labels": ("labels", "y", "label", "node_label", "class"),
     "split": ("split",),
     "num_nodes": ("num_nodes",),
+    "ids": ("ids",),
 }
-MASKS = ("train_mask", "val_mask", "test_mask")
+# Of each part, as a mask or as the numbers of its vertices: train_mask, train_idx, idx_train, train.
+KINDS = ("mask", "masks", "idx", "index", "indices", "ids", "nodes")
+PART_NAMES = [[name for word in words
+               for name in (word, *(f"{word}_{kind}" for kind in KINDS), *(f"{kind}_{word}" for kind in KINDS))]
+              for words in (("train",), ("val", "valid", "validation"), ("test",))]
+KNOWN = {name for names in (*NAMES.values(), *PART_NAMES) for name in names}
 SOURCES, DESTINATIONS = ("source", "src", "from", "u"), ("destination", "target", "dst", "to", "v")
 IDS = ("id", "vertex", "node", "node_id", "vertex_id")
 PARTS = {"train": 0, "training": 0, "valid": 1, "val": 1, "validation": 1, "test": 2, "none": 255, "": 255}
@@ -96,33 +103,59 @@ def labels_of(array, place, notes):
     return np.ascontiguousarray(made, np.int32)
 
 
-def split_of(arrays, where):
-    """uint8 [N] from a vector of it, or of three masks."""
-    name = _only(arrays, NAMES["split"], where)
-    masks = [mask for mask in MASKS if mask in arrays]
-    if name and masks:
-        raise ImportProblem(f"{where}: holds both {name} and {masks[0]}: remove one")
+def _is_mask(name, array):
+    return array.dtype.kind == "b" or "mask" in name
+
+
+def _members(array, name, vertices):
+    """Which vertices are in a part, bool [N], from its mask or from their numbers."""
+    if array.ndim != 1:
+        fail(name, "one dimension (choose one of several splits)", list(array.shape))
+    if not _is_mask(name, array):
+        member = np.zeros(vertices, bool)
+        if len(array):  # NumPy makes an empty list one of fractions
+            member[_whole(array, name, 0, vertices - 1)] = True
+        return member
+    return _whole(array, name, 0, 1).astype(bool)
+
+
+def parts_of(arrays, where):
+    """The name of the array of each part that has one."""
+    named = {part: _only(arrays, names, where) for part, names in enumerate(PART_NAMES)}
+    return {part: name for part, name in named.items() if name}
+
+
+def split_of(arrays, vertices, where):
+    """uint8 [N] from a vector of it, or from masks or numbers of the vertices of each part."""
+    name, parts = _only(arrays, NAMES["split"], where), parts_of(arrays, where)
+    if name and parts:
+        raise ImportProblem(f"{where}: holds both {name} and {next(iter(parts.values()))}: remove one")
     if name:
         made = _whole(arrays[name], name, 0, 255)
+        if made.shape != (vertices,):
+            fail(name, f"shape [{vertices}]", list(made.shape))
         if not np.isin(made, (0, 1, 2, 255)).all():
             fail(name, "0 (train), 1 (validation), 2 (test) or 255 (none)", "others")
         return made.astype(np.uint8)
-    if not masks:
+    if not parts:
         return None
-    split = None
-    for part, mask in enumerate(MASKS):
-        if mask not in arrays:
-            continue
-        taken = arrays[mask]
-        if taken.ndim != 1:
-            fail(mask, "one dimension (choose one of several splits)", list(taken.shape))
-        split = np.full(len(taken), 255, np.uint8) if split is None else split
-        if len(taken) != len(split):
-            fail(mask, f"{len(split)} vertices", len(taken))
-        if (split[taken.astype(bool)] != 255).any():
-            raise ImportProblem(f"{mask}: a vertex is in two of train, validation and test")
-        split[taken.astype(bool)] = part
+    split = np.full(vertices, 255, np.uint8)
+    for part, name in parts.items():
+        member = _members(arrays[name], name, vertices)
+        if (split[member] != 255).any():
+            raise ImportProblem(f"{name}: a vertex is in two of train, validation and test")
+        split[member] = part
     return split
+
+
+def note_unused(names, what, notes):
+    """Names what is there and has no meaning here, with what has one."""
+    if not names:
+        return
+    known = "; ".join(", ".join(one) for key, one in NAMES.items() if key != "ids")
+    notes.append(f"these {what} are not used: {', '.join(sorted(names))}"
+                 + (f"; known names: {known}; train_mask or train_idx, and so for val and test"
+                    if what == "arrays" else ""))
 
 
 def from_arrays(arrays, where):
@@ -139,10 +172,11 @@ def from_arrays(arrays, where):
                       ("edge_features", lambda a, n: floats_of(a, n, "edge features", notes))):
         if name := _only(arrays, NAMES[key], where):
             made[key] = take(arrays[name], name)
-    if (split := split_of(arrays, where)) is not None:
-        made["split"] = split
     told = _only(arrays, NAMES["num_nodes"], where)
-    counts = {key: len(made[key]) for key in ("features", "labels", "split") if key in made}
+    counts = {key: len(made[key]) for key in ("features", "labels") if key in made}
+    masks = [name for name in parts_of(arrays, where).values() if _is_mask(name, arrays[name])]
+    counts |= {name: len(arrays[name]) for name in ("split", "ids", *masks)
+               if name in arrays and arrays[name].ndim == 1}
     if told:
         counts[told] = int(arrays[told])
     greatest = int(made["edges"].max()) + 1 if made["edges"].size else 0
@@ -152,6 +186,11 @@ def from_arrays(arrays, where):
             raise ImportProblem(f"{where}: {next(iter(counts))} has {vertices} vertices, but {key} {count}")
     if greatest > vertices:
         raise ImportProblem(f"{where}: an edge names vertex {greatest - 1}, but there are {vertices}")
+    if (split := split_of(arrays, vertices, where)) is not None:
+        made["split"] = split
+    if "ids" in arrays:
+        made["ids"] = np.ascontiguousarray(_whole(arrays["ids"], "ids", -2**63, 2**63 - 1), np.int64)
+    note_unused(set(arrays) - KNOWN, "arrays", notes)
     if "edge_weights" in made and len(made["edge_weights"]) != made["edges"].shape[1]:
         fail("edge weights", f"one for each of {made['edges'].shape[1]} edges", len(made["edge_weights"]))
     if (rows := made.get("edge_features")) is not None and (rows.ndim != 2 or len(rows) != made["edges"].shape[1]):
@@ -280,6 +319,13 @@ def _numbered(ids, known, place):
     return order[at]
 
 
+def names_of(ids):
+    """ids, int64, or names, each in one line, of what vertices are called; nothing where they are 0, 1, ..."""
+    if ids.dtype.kind in "iu" and (not len(ids) or int(ids.max()) < 2**63):
+        return {} if np.array_equal(ids, np.arange(len(ids))) else {"ids": ids.astype(np.int64)}
+    return {"names": [plain_text.one_line(str(one)) for one in ids]}
+
+
 def from_tables(edges_file, vertices_file):
     """The same from a table of edges (source, destination, weight) and one of vertices (id, label, split,
     and every other column of numbers a feature)."""
@@ -318,12 +364,16 @@ def from_tables(edges_file, vertices_file):
     arrays["num_nodes"] = np.int64(len(ids))
     lower = {name.lower(): name for name in edges}
     if name := next((lower[name] for name in NAMES["edge_weights"] if name in lower), None):
-        arrays["edge_weights"] = edges[name]
+        arrays["edge_weights"] = edges.pop(name)
+    note_unused(edges, f"columns of {edges_file.name}", notes)
     made, vertices, more = from_arrays(arrays, edges_file)
-    return made, vertices, notes + [note for note in more if not note.startswith("edges:")]
+    return made | names_of(ids), vertices, notes + [note for note in more if not note.startswith("edges:")]
 
 
 def write(made, vertices, notes, name, folder):
+    if "names" in made:
+        text = "".join(f"{name}\n" for name in made.pop("names"))
+        (folder / "names.txt").write_text(text, encoding="utf-8")
     for key, array in made.items():
         np.save(folder / f"{key}.npy", array)
     features = made.get("features")

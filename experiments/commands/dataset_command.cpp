@@ -24,6 +24,7 @@
 #include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
 #include "core/graph/files/npy_header.hpp"
+#include "core/graph/files/vertex_names.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/lookup.hpp"
@@ -79,7 +80,10 @@ Json to_json(const DegreeStatistics& d) {
           {"p99", d.p99}, {"max", d.max},   {"skewness", d.skewness}};
 }
 
-Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
+/// The file in which a folder of the set has, or would have, the names of its vertices.
+Json file_of(const VertexNames& names) { return names.present() ? Json(names.file()) : Json(); }
+
+Json to_json(const Dataset& dataset, const DatasetStatistics& s, const VertexNames& names) {
   Json json = {{"schema_version", kSchemaVersion},
                {"name", dataset.name},
                {"vertices", s.vertices},
@@ -100,6 +104,7 @@ Json to_json(const Dataset& dataset, const DatasetStatistics& s) {
                {"unlabelled", s.unlabelled},
                {"homophily", or_null(s.homophily)},
                {"split", nullptr},
+               {"vertex_names", file_of(names)},
                {"generated", dataset.generated},
                {"notes", dataset.notes}};
   if (const auto& f = dataset.features)
@@ -153,9 +158,22 @@ void print_labels(const Dataset& dataset, const DatasetStatistics& s) {
               fmt::format("{} of the edges join equal labels", human_percent(*s.homophily, 1)));
 }
 
-void print_info(const Dataset& dataset, const DatasetStatistics& s) {
+/// What vertices are called where the set comes from; nothing where they are called by their numbers.
+void print_names(const VertexNames& names) {
+  if (!names.present()) return;
+  const auto name = [&](std::size_t v) {
+    return names.words.empty() ? std::to_string(names.numbers[v]) : names.words[v];
+  };
+  const std::size_t last = std::max(names.numbers.size(), names.words.size()) - 1;
+  print_row("in the source",
+            fmt::format("vertex 0 is {}, vertex {} is {}; {} of its folder has all", name(0), last,
+                        name(last), names.file()));
+}
+
+void print_info(const Dataset& dataset, const DatasetStatistics& s, const VertexNames& names) {
   fmt::print("{}{}\n", dataset.name, dataset.generated ? " (generated)" : "");
   print_graph(s);
+  print_names(names);
   if (const auto& f = dataset.features)
     print_row("features",
               fmt::format("{} columns, {}{} as dense float32; {}", grouped(f->width()),
@@ -179,14 +197,16 @@ void print_notes(const Dataset& dataset) {
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump()); }
 
-Dataset read(const Flags& flags) {
+Dataset read(const Flags& flags, VertexNames* names = nullptr) {
   const Activity reading("reading " + flags.options.path);
-  return read_dataset(flags.options.path, flags.options.format, flags.options.missing_features);
+  return read_dataset(flags.options.path, flags.options.format, flags.options.missing_features,
+                      names);
 }
 
 void info(const Flags& flags) {
   const Stopwatch watch;
-  const Dataset dataset = read(flags);
+  VertexNames names;
+  const Dataset dataset = read(flags, &names);
   const double seconds = watch.seconds();
   std::optional<Activity> counting;
   counting.emplace("counting degrees, components and triangles");
@@ -194,22 +214,24 @@ void info(const Flags& flags) {
   counting.reset();
   print_notes(dataset);
   if (flags.json) {
-    Json json = to_json(dataset, statistics);
+    Json json = to_json(dataset, statistics, names);
     json["read_seconds"] = seconds;
     return print_json(json);
   }
-  print_info(dataset, statistics);
+  print_info(dataset, statistics, names);
   print_row("read in", fmt::format("{} ({} edges/s)", human_seconds(seconds),
                                    human_count(static_cast<double>(statistics.edges) / seconds)));
 }
 
 /// Writes the set and says so; shared by generate and convert.
 void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights = nullptr,
-           const std::shared_ptr<const EdgeFeatures>& edge_features = nullptr) {
+           const std::shared_ptr<const EdgeFeatures>& edge_features = nullptr,
+           const VertexNames& names = {}) {
   dataset.name = std::filesystem::path(flags.output).lexically_normal().filename().string();
   {
     const Activity writing("writing " + flags.output);
-    write_orrery(dataset, flags.output, flags.force, edge_weights.get(), edge_features.get());
+    write_orrery(dataset, flags.output, flags.force, edge_weights.get(), edge_features.get(),
+                 names);
   }
   print_notes(dataset);
   if (flags.json)
@@ -218,10 +240,14 @@ void write(Dataset& dataset, const Flags& flags, const EdgeWeights& edge_weights
                        {"out_dir", flags.output},
                        {"vertices", dataset.vertices()},
                        {"edges", dataset.edges()},
+                       {"vertex_names", file_of(names)},
                        {"notes", dataset.notes}});
   fmt::print("wrote {}: {} vertices, {} directed edges, {} features, {} classes\n", flags.output,
              grouped(dataset.vertices()), grouped(dataset.edges()),
              dataset.features ? grouped(dataset.features->width()) : "no", dataset.labels.classes);
+  if (names.present())
+    fmt::print("{}: what each vertex is called in the source, in the order of the vertices\n",
+               (fs::path(flags.output) / names.file()).string());
 }
 
 /// "--degree-file" -> "degree_file", the key of the experiment file with the same meaning.
@@ -312,7 +338,8 @@ class Imported {
 /// Reads a data set with the weights and features of its edges, if it has any, and writes it.
 void convert_from(const fs::path& found, const Flags& flags,
                   const std::vector<std::string>& notes = {}) {
-  Dataset dataset = read(flags);
+  VertexNames names;
+  Dataset dataset = read(flags, &names);
   dataset.notes.insert(dataset.notes.end(), notes.begin(), notes.end());
   if (flags.options.symmetric && dataset.typed) {
     add_reverse_edges(dataset);
@@ -323,7 +350,7 @@ void convert_from(const fs::path& found, const Flags& flags,
   const bool weighted = fs::is_directory(found) && has_edge_weights(found);
   const bool featured = fs::is_directory(found) && has_edge_features(found);
   write(dataset, flags, weighted ? read_edge_weights(found, dataset) : nullptr,
-        featured ? read_edge_features(found, dataset) : nullptr);
+        featured ? read_edge_features(found, dataset) : nullptr, names);
 }
 
 /// Reads any format, those of other programs too.
@@ -338,7 +365,11 @@ void convert(const Flags& flags) {
     return convert_from(imported.folder(), as_folder, imported.notes());
   }
   if (!flags.vertices.empty())
-    throw ConfigError("--vertices", "is of a table of edges (.csv with a header, .parquet)");
+    throw ConfigError("--vertices",
+                      fmt::format("goes with a table of edges alone, and '{}' is none: make it a "
+                                  ".csv whose first line names the columns (source,target) or a "
+                                  ".parquet, or leave --vertices out",
+                                  flags.options.path));
   convert_from(found, flags);
 }
 

@@ -284,8 +284,8 @@ int run_partition(const PartitionCommandOptions& options) {
     fmt::print("{}\n", result.dump());
     return 0;
   }
-  fmt::print("{}: {} vertices, {} edges in {} parts by {}\n", source.name(), partition.owner.size(),
-             asked.edges, parts, report.method);
+  fmt::print("{}: {} vertices, {} directed edges in {} parts by {}\n", source.name(),
+             partition.owner.size(), asked.edges, parts, report.method);
   fmt::print("  number of parts     {}: {}\n{}", parts, chosen.reason, describe(report));
   if (!options.owners.empty()) fmt::print("owners: {}\n", options.owners);
   if (!options.out.empty())

@@ -75,7 +75,7 @@ std::string loading_words(const DatasetOptions& dataset) {
   if (!dataset.degree_file.empty())
     return fmt::format("generating {} graph with the degrees of {}", dataset.generator,
                        dataset.degree_file);
-  return fmt::format("generating {} graph of {} vertices, {} edges", dataset.generator,
+  return fmt::format("generating {} graph of {} vertices, {} undirected edges", dataset.generator,
                      dataset.generate_vertices, dataset.generate_edges);
 }
 

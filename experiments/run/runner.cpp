@@ -244,7 +244,7 @@ calibrate::OtherWork others_beside(const Job& job, const calibrate::WorkReading&
 /// Notes on the same data are not repeated.
 void Runner::announce(const PreparedExperiment& prepared) {
   const DataFacts& data = prepared.problem->facts();
-  std::vector<std::string> lines{fmt::format("{}: {} vertices, {} edges{}\n", data.name,
+  std::vector<std::string> lines{fmt::format("{}: {} vertices, {} directed edges{}\n", data.name,
                                              data.vertices, data.edges,
                                              data.generated ? " (generated)" : "")};
   if (!announced_.contains(lines.front())) announced_.clear();  // notes of another data set

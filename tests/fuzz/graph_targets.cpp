@@ -12,6 +12,7 @@
 #include "core/graph/edges/edge_weights.hpp"
 #include "core/graph/files/npy.hpp"
 #include "core/graph/files/npy_window.hpp"
+#include "core/graph/files/vertex_names.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/graph/read/streamed_dataset.hpp"
@@ -166,6 +167,7 @@ void read_folder(std::string_view input) {
   if (options.reorder != "none") return;  // values of edges go by the numbers of the file
   const std::filesystem::path& folder = scratch().path();
   if (has_edge_weights(folder)) read_edge_weights(folder, data);
+  read_vertex_names(folder, data.vertices());
   if (has_edge_features(folder)) read_rows(read_edge_features(folder, data)->rows.get());
 }
 
@@ -232,6 +234,9 @@ std::vector<std::string> folder_seeds() {
     write_orrery(edges, folder.path() / "set", true, &weights, &features);
     Files files = files_of(folder.path() / "set");
     files.emplace_back("options", words);
+    std::string names;
+    for (std::int64_t v = 0; v < edges.vertices(); ++v) names += fmt::format("v{}\n", v);
+    files.emplace_back("names.txt", names);
     seeds.push_back(pack(files));
   }
   for (const char* words : {"zero", "mean"}) seeds.push_back(features_by_type(words));

@@ -366,6 +366,63 @@ class Arrays(unittest.TestCase):
             np.save(self.folder / "given" / name, array)
         self.expect_given(*self.convert("given"))
 
+    def test_NumbersOfTheVerticesOfEachPartAreASplit(self):
+        without = {name: array for name, array in self.GIVEN.items() if "mask" not in name}
+        for parts in ({"train_idx": np.array([0]), "val_idx": np.array([1])},
+                      {"idx_train": np.array([0]), "valid_index": np.array([1]), "test_idx": np.array([])},
+                      {"train": np.array([True, False, False]), "valid_mask": np.array([0, 1, 0])}):
+            with self.subTest(list(parts)):
+                np.savez(self.folder / "given.npz", **without, **parts)
+                made, notes = self.convert("given.npz", "--force")
+                np.testing.assert_array_equal(made["split"], [0, 1, 255])
+                self.assertNotIn("not used", notes)
+
+    def test_ArraysAndColumnsWithoutAMeaningAreNamed(self):
+        np.savez(self.folder / "given.npz", **self.GIVEN, feats=np.ones((3, 2)), years=np.arange(3))
+        made, notes = self.convert("given.npz")
+        self.expect_given(made, notes)
+        self.assertIn("these arrays are not used: feats, years; known names: edges, edge_index; ", notes)
+        (self.folder / "e.csv").write_text("src,dst,time\n0,1,5\n")
+        _, notes = self.convert("e.csv", "--force")
+        self.assertIn("these columns of e.csv are not used: time", notes)
+
+    def names(self):
+        """What the folder keeps, and what the program says of it."""
+        said = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "info", self.folder / "set"], check=True,
+                              capture_output=True, text=True).stdout
+        path = self.folder / "set/names.txt"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else None, said
+
+    def test_TextsWithGapsKeepTheirNumbers(self):
+        (self.folder / "gap.txt").write_text("35 10\n10 20\n")
+        made, _ = self.convert("gap.txt")
+        np.testing.assert_array_equal(made["ids"], [10, 20, 35])
+        np.testing.assert_array_equal(made["edges"], [[0, 2], [1, 0]])
+        self.assertIn("vertex 0 is 10, vertex 2 is 35; ids.npy", self.names()[1])
+        again = subprocess.run([os.environ["ORRERY_PROGRAM"], "dataset", "convert", self.folder / "set",
+                                self.folder / "copy"], check=True, capture_output=True, text=True, env=HERE)
+        self.assertIn("copy/ids.npy: what each vertex is called", again.stdout)
+        np.testing.assert_array_equal(np.load(self.folder / "copy/ids.npy"), [10, 20, 35])
+
+    def test_TablesKeepWhatTheirVerticesAreCalled(self):
+        (self.folder / "e.csv").write_text("src,dst\n900000,5\n5,70000\n")
+        made, _ = self.convert("e.csv")
+        np.testing.assert_array_equal(made["ids"], [5, 70000, 900000])
+        (self.folder / "e.csv").write_text('src,dst\nbob,"a\nb"\nbob,zo\u00eb\n', encoding="utf-8")
+        made, _ = self.convert("e.csv", "--force")
+        self.assertNotIn("ids", made)
+        names, said = self.names()
+        self.assertEqual(names, ["a\\nb", "bob", "zo\u00eb"])
+        self.assertIn("vertex 2 is zo\u00eb; names.txt", said)
+        (self.folder / "e.csv").write_text("src,dst\n0,1\n1,3\n")
+        made, _ = self.convert("e.csv", "--force")
+        self.assertEqual((self.names()[0], "ids" in made), (None, False))
+
+    def test_VerticesGoWithATableAlone(self):
+        (self.folder / "gap.txt").write_text("10 20\n")
+        self.assertIn("--vertices: goes with a table of edges alone, and '",
+                      self.convert("gap.txt", "--vertices", "v.csv", status=2))
+
     def test_TablesWithNames(self):
         (self.folder / "e.csv").write_text("source,target,weight\nann,bob,1.5\nbob,cy,2\ncy,ann,3\n")
         (self.folder / "v.csv").write_text("id,label,split,a,b\nann,red,train,0,1\nbob,blue,val,2,3\ncy,red,,4,5\n")
@@ -434,6 +491,11 @@ class Arrays(unittest.TestCase):
                                ({"x": np.full((3, 1), 1e300)}, "a finite float32"),
                                ({"y": np.array([0.5, 1, 2])}, "fractions"),
                                ({"y": np.array([0, 1])}, "but labels 2"),
+                               ({"train_mask": np.array([True])}, "but train_mask 1"),
+                               ({"train_mask": np.array([0, 7, 0])}, "train_mask, element 1: expected 0 to 1, found 7"),
+                               ({"test_idx": np.array([3])}, "test_idx, element 0: expected 0 to 2, found 3"),
+                               ({"test_idx": np.array([0])}, "a vertex is in two of train"),
+                               ({"train_idx": np.array([0])}, "both train_mask and train_idx"),
                                ({"edge_weight": np.ones(5)}, "one for each of 3 edges"),
                                ({"x": np.array([["a"]], object)}, "no .npz of arrays of numbers")]:
             with self.subTest(words):

@@ -29,6 +29,23 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
+/// Whether a shape is as expected; an extent of -1 may have any length.
+bool fits(std::span<const std::int64_t> expected, const std::vector<std::int64_t>& shape) {
+  return std::ranges::equal(expected, shape, [](std::int64_t wanted, std::int64_t found) {
+    return wanted < 0 || wanted == found;
+  });
+}
+
+/// "<i4" -> "int32"
+std::string numpy_name(std::string_view dtype) {
+  const char kind = dtype[1];
+  return fmt::format("{}{}",
+                     kind == 'f'   ? "float"
+                     : kind == 'u' ? "uint"
+                                   : "int",
+                     8 * (dtype[2] - '0'));
+}
+
 /// Reads the header's Python dictionary from left to right: only the three keys of the format, each
 /// once, as NumPy writes them.
 class Dictionary {
@@ -45,7 +62,8 @@ class Dictionary {
       if (key == "descr" && !std::exchange(type, true))
         header.dtype = quoted("a plain element type under 'descr'");
       else if (key == "fortran_order" && !std::exchange(order, true))
-        expect("False", "C order (fortran_order False)");
+        expect("False",
+               "C order (fortran_order False), as numpy.ascontiguousarray(array) makes it");
       else if (key == "shape" && !std::exchange(shape, true))
         header.shape = extents();
       else
@@ -194,13 +212,16 @@ void NpyHeader::require(std::string_view expected_dtype,
   if (dtype != expected_dtype)
     throw DataError(
         path, "byte 10",
-        fmt::format("expected elements of type '{}', found '{}'", expected_dtype, dtype));
-  if (!std::ranges::equal(expected_shape, shape, [](auto expected, auto found) {
-        return expected < 0 || expected == found;
-      }))
+        fmt::format("expected elements of type '{}', found '{}'; array.astype(\"{}\") in NumPy "
+                    "makes them",
+                    expected_dtype, dtype, numpy_name(expected_dtype)));
+  if (!fits(expected_shape, shape))
     throw DataError(
         path, "byte 10",
-        fmt::format("expected shape {}, found {}", shape_text(expected_shape), shape_text(shape)));
+        fmt::format("expected shape {}, found {}{}", shape_text(expected_shape), shape_text(shape),
+                    fits(expected_shape, {shape.rbegin(), shape.rend()})
+                        ? "; array.T.copy() in NumPy exchanges rows and columns"
+                        : ""));
 }
 
 std::string npy_header_bytes(std::string_view dtype, const std::vector<std::int64_t>& shape) {

@@ -42,7 +42,8 @@ struct NpyHeader {
 
   /// Checks type and shape; an extent of -1 may have any length.
   ///
-  /// Errors    DataError naming both the expected and the found type or shape
+  /// Errors    DataError naming both the expected and the found type or shape, and what in NumPy makes one of
+  ///           the other
   void require(std::string_view expected_dtype,
                std::initializer_list<std::int64_t> expected_shape) const;
 };

@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/graph/files/meta_file.hpp"
+#include "core/graph/files/meta_keys.hpp"
 #include "core/graph/generate/generate.hpp"
 #include "core/graph/read/choices.hpp"
 #include "core/graph/read/lookup.hpp"
@@ -48,22 +49,58 @@ std::string format_of(const fs::path& folder, const std::string& format) {
 Dataset read_folder(const fs::path& folder, const std::string& format,
                     const std::string& missing_features) {
   const bool ogb = format_of(folder, format) == "ogb";
-  if (!ogb) return read_orrery(folder, missing_features);
+  if (!ogb) {
+    Dataset dataset = read_orrery(folder, missing_features);
+    for (std::string& note : notes_on_unknown_keys(MetaFile(folder)))
+      dataset.notes.push_back(std::move(note));
+    return dataset;
+  }
   if (has_ogb_types(folder)) return read_typed_ogb(folder, missing_features);
   if (!missing_features.empty()) refuse_missing_features(folder.string());
   return read_ogb(folder);
 }
 
+/// Throws for a file of another program, known by its ending or its first bytes, and says what makes a
+/// data set of it.
+void require_text(const TextFile& file) {
+  constexpr std::string_view kConvert = "orrery dataset convert makes a folder of it";
+  constexpr std::string_view kWithOthers =
+      "save it with the others by numpy.savez(\"set.npz\", edge_index=..., x=..., y=...), for "
+      "orrery "
+      "dataset convert";
+  constexpr std::string_view kFromPython =
+      "in Python, orrery.from_pyg(data, folder), from_dgl or from_networkx write a data set of a "
+      "graph, and numpy.savez(\"set.npz\", edge_index=..., x=..., y=...) arrays for orrery dataset "
+      "convert";
+  struct Kind {
+    std::vector<std::string_view> endings;
+    std::string_view start, name, remedy;
+  };
+  const Kind kinds[] = {{{".npz"}, "", "arrays of NumPy", kConvert},
+                        {{".parquet"}, "PAR1", "a table of Parquet", kConvert},
+                        {{".npy"}, "\x93NUMPY", "an array of NumPy", kWithOthers},
+                        {{".pt", ".pth"}, "PK\x03\x04", "a file as torch.save writes", kFromPython},
+                        {{".pkl", ".pickle"}, "\x80", "a pickle of Python", kFromPython},
+                        {{".h5", ".hdf5"}, "\x89HDF", "HDF5", kFromPython}};
+  const std::string ending = fs::path(file.path()).extension().string();
+  for (const auto& [endings, start, name, remedy] : kinds)
+    if (std::ranges::find(endings, ending) != endings.end() ||
+        (!start.empty() && file.text().starts_with(start)))
+      throw DataError(file.path(), "",
+                      fmt::format("expected a text of edges, found {}: {}", name, remedy));
+}
+
 Dataset read_file(const fs::path& path, const std::string& format,
-                  const std::string& missing_features) {
+                  const std::string& missing_features, VertexNames* names) {
   if (format == "orrery" || format == "ogb")
     throw DataError(path.string(), "",
                     fmt::format("expected a folder (format {}), found a file", format));
   if (!missing_features.empty()) refuse_missing_features(path.string());
   const TextFile file(path);
+  require_text(file);
   const bool is_mtx =
       format == "mtx" || (format == "auto" && file.text().starts_with(kMatrixMarket));
-  return is_mtx ? read_mtx(file) : read_snap(file);
+  return is_mtx ? read_mtx(file) : read_snap(file, names);
 }
 
 /// "com-dblp.ungraph.txt.gz" -> "com-dblp.ungraph"
@@ -120,7 +157,7 @@ bool is_large_typed_ogb(const fs::path& folder) {
 }
 
 Dataset read_dataset(const std::string& path, const std::string& format,
-                     const std::string& missing_features) {
+                     const std::string& missing_features, VertexNames* names) {
   constexpr std::string_view kFormats[] = {"auto", "orrery", "ogb", "snap", "mtx"};
   if (std::ranges::find(kFormats, format) == std::end(kFormats))
     throw ConfigError("dataset.format",
@@ -132,7 +169,7 @@ Dataset read_dataset(const std::string& path, const std::string& format,
   Dataset dataset;
   try {
     dataset = fs::is_directory(found) ? read_folder(found, format, missing_features)
-                                      : read_file(found, format, missing_features);
+                                      : read_file(found, format, missing_features, names);
   } catch (const std::bad_alloc&) {
     throw DataError(found.string(), "",
                     "expected a data set that fits into memory, found one that needs more than "
@@ -140,6 +177,8 @@ Dataset read_dataset(const std::string& path, const std::string& format,
   }
   if (dataset.name.empty()) dataset.name = one_line(name_of(found));
   dataset.symmetric = is_symmetric(*dataset.graph);
+  if (names != nullptr && fs::is_directory(found))
+    *names = read_vertex_names(found, dataset.vertices());
   if (const auto edge = contradiction(dataset, found))
     dataset.notes.push_back("graph: \"directed\" of meta.json " + words_of(*edge));
   return dataset;

@@ -6,6 +6,7 @@
 
 #include "core/graph/dataset.hpp"
 #include "core/graph/dataset_options.hpp"
+#include "core/graph/files/vertex_names.hpp"
 
 namespace orrery {
 
@@ -31,11 +32,12 @@ void add_reverse_edges(Dataset& dataset);
 bool is_large_typed_ogb(const std::filesystem::path& folder);
 
 /// Reads a data set as stored: no option applied, no split drawn. `missing_features` as in
-/// DatasetOptions.
+/// DatasetOptions. `names`, if given, gets what its vertices are called where it comes from: read from a folder, or
+/// as the numbers that a text has.
 ///
-/// Errors    as load_dataset
+/// Errors    as load_dataset; with `names`, as read_vertex_names()
 Dataset read_dataset(const std::string& path, const std::string& format = "auto",
-                     const std::string& missing_features = "");
+                     const std::string& missing_features = "", VertexNames* names = nullptr);
 
 /// Eight hexadecimal digits for the edges, labels and split of a data set, as training uses them, and for
 /// 64 rows of its features. Equal data has equal digits, and different data has different ones except by

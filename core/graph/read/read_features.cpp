@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <optional>
+#include <utility>
 
 #include "core/graph/plausible.hpp"
 #include "core/graph/read/features_mapped.hpp"
@@ -19,10 +20,21 @@ constexpr const char* kKind = "feature_storage/kind";
 constexpr const char* kKinds = "'dense', 'csr', 'by_type' or 'absent'";
 constexpr const char* kShape = "feature_storage/shape";
 
+/// Before the array is compared with a width that may be what is wrong.
+void require_stated_width(const MetaFile& meta, std::int64_t stated, const fs::path& file) {
+  if (stated < 0 || !fs::exists(file)) return;
+  const std::vector<std::int64_t> shape = read_npy_header(file).shape;
+  if (shape.size() != 2 || shape[1] == stated) return;
+  meta.fail("num_features", fmt::format("is {}, but features.npy has {} columns: set it to {}, or "
+                                        "leave it out",
+                                        stated, shape[1], shape[1]));
+}
+
 std::shared_ptr<const Features> map_dense(const fs::path& folder, const MetaFile& meta,
                                           std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path file = folder / "features.npy";
   const std::int64_t width = meta.count("num_features", -1);
+  require_stated_width(meta, width, file);
   std::optional<bool> binary;
   if (meta.has("feature_storage/binary")) binary = meta.get("feature_storage/binary", false);
   if (mapping == Mapping::window) return windowed_features(file, vertices, width, binary, made_up);
@@ -61,6 +73,12 @@ std::shared_ptr<const Features> read_sparse(const fs::path& folder, const MetaFi
   const std::string close = nearest(kind, {"dense", "csr", "by_type", "absent"});
   meta.fail(kKind, fmt::format("expected {}, found '{}'{}", kKinds, kind,
                                close.empty() ? "" : fmt::format("; did you mean '{}'?", close)));
+}
+
+/// What is said of a file that meta.json does not tell of, so that it is not read.
+std::string unused_file(const char* file, const std::string& keys) {
+  return fmt::format("; {} is there and not used: set {} in meta.json, or remove the file", file,
+                     keys);
 }
 
 /// Features whose key is misspelt are not absent.
@@ -121,6 +139,13 @@ std::shared_ptr<const Features> read_features(const fs::path& folder, const Meta
     notes.push_back(
         published > 0 ? fmt::format("features absent (the published set has {} columns)", published)
                       : "features absent");
+    for (const auto& [file, stored] :
+         {std::pair{"features.npy", "dense"}, std::pair{"features_indptr.npy", "csr"}})
+      if (fs::exists(folder / file))
+        notes.back() +=
+            unused_file(file, fmt::format("\"feature_storage\": {{\"kind\": \"{}\"}} and "
+                                          "\"num_features\" to its columns",
+                                          stored));
   } else {
     refuse_kind(meta, kind);
   }
@@ -133,7 +158,18 @@ bool has_labels(const fs::path& folder, const MetaFile& meta, std::vector<std::s
   const std::int64_t published = meta.count("published_num_classes", 0);
   if (published > 0)
     notes.push_back(fmt::format("labels absent (the published set has {} classes)", published));
+  if (fs::exists(folder / "labels.npy")) {
+    if (published <= 0) notes.emplace_back("labels absent");
+    notes.back() += unused_file("labels.npy", "\"has_labels\" to true");
+  }
   return false;
+}
+
+bool has_split(const fs::path& folder, const MetaFile& meta, std::vector<std::string>& notes) {
+  const bool there = fs::exists(folder / "split.npy"), stated = meta.get("has_split", there);
+  if (there && !stated)
+    notes.push_back("split absent" + unused_file("split.npy", "\"has_split\" to true"));
+  return stated;
 }
 
 std::vector<std::string> notes_on_origin(const MetaFile& meta) {

@@ -30,17 +30,22 @@ std::int64_t read_class_count(const MetaFile& meta, std::int64_t vertices);
 void require_stated_shape(const MetaFile& meta, std::int64_t rows, std::int64_t columns,
                           const std::string& source);
 
-/// The features of a data set folder, null if absent; notes what was generated or is missing.
+/// The features of a data set folder, null if absent; notes what was generated, is missing, or is there and not
+/// told of.
 ///
 /// Errors    DataError as mapped_features, mapped_sparse_features and require_stated_shape;
-///           meta.json names no kind of storage that is known (the nearest one is named)
+///           "num_features" is not the number of columns; meta.json names no kind of storage that is known (the nearest one is named)
 std::shared_ptr<const Features> read_features(const std::filesystem::path& folder,
                                               const MetaFile& meta, std::int64_t vertices,
                                               Mapping mapping, std::vector<std::string>& notes);
 
-/// Whether a data set folder has labels; notes it if published ones are missing.
+/// Whether a data set folder has labels; notes it if published ones are missing, or are there and not told of.
 bool has_labels(const std::filesystem::path& folder, const MetaFile& meta,
                 std::vector<std::string>& notes);
+
+/// Whether a data set folder has a split; notes it if one is there and not told of.
+bool has_split(const std::filesystem::path& folder, const MetaFile& meta,
+               std::vector<std::string>& notes);
 
 /// What was generated in a data set that a generator wrote; nothing for others.
 std::vector<std::string> notes_on_origin(const MetaFile& meta);

@@ -102,7 +102,7 @@ void read_labels(Dataset& dataset, const fs::path& folder, const MetaFile& meta)
 }
 
 void read_split(Dataset& dataset, const fs::path& folder, const MetaFile& meta) {
-  if (!meta.get("has_split", fs::exists(folder / "split.npy"))) return;
+  if (!has_split(folder, meta, dataset.notes)) return;
   const NpyArray array(folder / "split.npy");
   const auto values = array.values<std::uint8_t>({dataset.vertices()});
   expect_all(array, values, "0 (train), 1 (validation), 2 (test) or 255 (none)",

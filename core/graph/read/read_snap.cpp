@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -131,14 +132,25 @@ std::int64_t checked_count(const TextFile& file, std::uint64_t vertices) {
   return static_cast<std::int64_t>(vertices);
 }
 
-/// The edges between dense vertex numbers; notes how the file's numbers were changed.
+/// The file's numbers of vertices, as a folder keeps them.
+VertexNames names_of(std::span<const std::uint64_t> ids) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (ids.back() <= kMost) return {{ids.begin(), ids.end()}, {}};
+  VertexNames names;
+  for (const std::uint64_t id : ids) names.words.push_back(std::to_string(id));
+  return names;
+}
+
+/// The edges between dense vertex numbers; notes how the file's numbers were changed, and tells `names`, if given.
 EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header, IdChunks& chunks,
-                    std::int64_t edges) {
+                    std::int64_t edges, VertexNames* names) {
   const std::uint64_t largest = largest_id(chunks);
-  const auto note = [&](std::int64_t vertices, std::uint64_t smallest) {
+  const auto note = [&](std::span<const std::uint64_t> ids) {
+    if (names != nullptr) *names = names_of(ids);
     dataset.notes.push_back(fmt::format(
-        "vertices renumbered: the {} numbers between {} and {} became 0 to {} in ascending order",
-        vertices, smallest, largest, vertices - 1));
+        "vertices renumbered: the {} numbers between {} and {} became 0 to {} in ascending order; "
+        "orrery dataset convert keeps them",
+        ids.size(), ids.front(), largest, ids.size() - 1));
   };
   if (header.nodes && largest < static_cast<std::uint64_t>(*header.nodes)) {
     const std::int64_t vertices = checked_count(file, static_cast<std::uint64_t>(*header.nodes));
@@ -153,18 +165,19 @@ EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header
   }
   if (const auto present = presence(chunks, largest, edges)) {
     std::vector<Vertex> number(present->size());
+    std::vector<std::uint64_t> ids;
     Vertex next = 0;
     for (std::size_t id = 0; id < number.size(); ++id) {
       number[id] = next;
       next += (*present)[id];
+      if ((*present)[id] != 0) ids.push_back(id);
     }
-    if (static_cast<std::uint64_t>(next) != largest + 1)
-      note(next, static_cast<std::uint64_t>(std::ranges::find(*present, 1) - present->begin()));
+    if (ids.size() != number.size()) note(ids);
     return join_chunks(next, std::move(chunks), [&](std::uint64_t id) { return number[at(id)]; });
   }
   const std::vector<std::uint64_t> ids = distinct_ids(chunks);
   const std::int64_t vertices = checked_count(file, ids.size());
-  note(vertices, ids.front());
+  note(ids);
   return join_chunks(vertices, std::move(chunks), [&](std::uint64_t id) {
     return static_cast<Vertex>(std::ranges::lower_bound(ids, id) - ids.begin());
   });
@@ -172,7 +185,7 @@ EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header
 
 }  // namespace
 
-Dataset read_snap(const TextFile& file) {
+Dataset read_snap(const TextFile& file, VertexNames* names) {
   std::atomic<bool> more_columns{false};
   IdChunks chunks = parse_lines<IdEdge>(file, file.text().data(), [&](Line& line, auto& out) {
     const std::uint64_t source = line.integer("a vertex number (the edge's source)");
@@ -199,7 +212,7 @@ Dataset read_snap(const TextFile& file) {
   if (!file.text().ends_with('\n'))
     dataset.notes.push_back(
         "the last line has no line end; if the file was cut there, edges are missing");
-  set_graph(dataset, renumbered(dataset, file, header, chunks, edges));
+  set_graph(dataset, renumbered(dataset, file, header, chunks, edges, names));
   return dataset;
 }
 

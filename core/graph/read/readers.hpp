@@ -6,6 +6,7 @@
 
 #include "core/graph/dataset.hpp"
 #include "core/graph/files/text.hpp"
+#include "core/graph/files/vertex_names.hpp"
 
 namespace orrery {
 
@@ -47,11 +48,11 @@ Dataset read_typed_ogb(const std::filesystem::path& folder, const std::string& m
 
 /// SNAP edge list: a source and a destination per line, further numbers are ignored (with a note).
 /// Vertices may carry any numbers below 2^64; they are renumbered in ascending order of the number
-/// unless they are 0..n-1 already (or the header's "Nodes:" covers them).
+/// unless they are 0..n-1 already (or the header's "Nodes:" covers them). `names`, if given, gets those numbers.
 ///
 /// Errors    DataError: a malformed line, no edge at all, fewer edges than the header's "Edges:"
 ///           says
-Dataset read_snap(const TextFile& file);
+Dataset read_snap(const TextFile& file, VertexNames* names = nullptr);
 
 /// Matrix Market coordinate file, square, pattern, real or integer, general or symmetric. The entry
 /// (i, j) is the edge i-1 -> j-1; values are ignored (with a note).

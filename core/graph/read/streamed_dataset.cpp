@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/graph/files/meta_keys.hpp"
 #include "core/graph/files/npy_window.hpp"
 #include "core/graph/read/choices.hpp"
 #include "core/graph/read/lookup.hpp"
@@ -92,8 +93,7 @@ std::vector<Split> read_split(const fs::path& file, std::int64_t vertices) {
 void open_targets(StreamedDataset& data, const fs::path& folder, const MetaFile& meta,
                   const DatasetOptions& options) {
   std::vector<Split> split;
-  if (meta.get("has_split", fs::exists(folder / "split.npy")))
-    split = read_split(folder / "split.npy", data.vertices);
+  if (has_split(folder, meta, data.notes)) split = read_split(folder / "split.npy", data.vertices);
   if (data.rows.labels) {
     const IsLabelled labelled = [&](std::int64_t v) {
       const auto vertex = static_cast<Vertex>(v);
@@ -162,6 +162,7 @@ StreamedDataset open_streamed_dataset(const DatasetOptions& options) {
   data.rows.count = data.vertices;
   data.rows.features = read_features(folder, meta, data.vertices, Mapping::window, data.notes);
   open_labels(data, folder, meta);
+  for (std::string& note : notes_on_unknown_keys(meta)) data.notes.push_back(std::move(note));
   data.notes_on_reading = data.notes.size();
   choose_features(data.rows.features, data.notes, data.vertices, options);
   open_targets(data, folder, meta, options);

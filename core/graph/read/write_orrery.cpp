@@ -89,8 +89,8 @@ std::string not_only_a_data_set(const fs::path& folder) {
   }
   return more_than(folder, [](const std::string& name) {
     constexpr std::string_view kFiles[] = {
-        "meta.json",          "edges.npy",    "edge_weights.npy", "edge_features.npy",
-        "edge_relations.npy", "features.npy", "labels.npy",       "split.npy"};
+        "meta.json",    "edges.npy",  "edge_weights.npy", "edge_features.npy", "edge_relations.npy",
+        "features.npy", "labels.npy", "split.npy",        "ids.npy",           "names.txt"};
     return std::ranges::find(kFiles, name) != std::end(kFiles) ||
            (name.starts_with("features_") && name.ends_with(".npy"));  // of a type
   });
@@ -103,7 +103,8 @@ void require_place_for(const fs::path& folder, bool force) {
 }
 
 void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
-                  const EdgeValues<float>* edge_weights, const EdgeFeatures* edge_features) {
+                  const EdgeValues<float>* edge_weights, const EdgeFeatures* edge_features,
+                  const VertexNames& names) {
   FolderInProgress progress(folder, force, not_only_a_data_set);
   if (dataset.typed)
     write_typed_edges(*dataset.typed, progress.path());
@@ -111,6 +112,7 @@ void write_orrery(const Dataset& dataset, const fs::path& folder, bool force,
     write_edges(dataset, progress.path());
   if (edge_weights != nullptr) write_edge_weights(*edge_weights, progress.path());
   if (edge_features != nullptr) write_edge_features(*edge_features, progress.path());
+  write_vertex_names(names, progress.path());
   const Json feature_storage = write_vertex_rows(rows_of(dataset), progress.path());
   write_file(progress.path() / "meta.json", meta_data(dataset, feature_storage).dump(1) + "\n");
   progress.commit();

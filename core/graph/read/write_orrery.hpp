@@ -6,6 +6,7 @@
 
 #include "core/graph/dataset.hpp"
 #include "core/graph/edges/edge_features.hpp"
+#include "core/graph/files/vertex_names.hpp"
 
 namespace orrery {
 
@@ -18,13 +19,13 @@ void require_place_for(const std::filesystem::path& folder, bool force);
 /// Writes the folder format that load_dataset reads. Everything goes into a temporary folder beside
 /// `folder`, which is renamed at the end; after an error nothing is left of it. Features are stored
 /// sparse where that is smaller. `edge_weights`, `edge_features`: of the graph's entries
-/// (edge_weights.hpp, edge_features.hpp).
+/// (edge_weights.hpp, edge_features.hpp). `names`: of its vertices (vertex_names.hpp).
 ///
 /// Requires  the parent folder exists
 /// Errors    DataError: `folder` exists and not `force`, or it holds anything but a data set; a
 ///           file cannot be written (the system's reason is named)
 void write_orrery(const Dataset& dataset, const std::filesystem::path& folder, bool force = false,
                   const EdgeValues<float>* edge_weights = nullptr,
-                  const EdgeFeatures* edge_features = nullptr);
+                  const EdgeFeatures* edge_features = nullptr, const VertexNames& names = {});
 
 }  // namespace orrery

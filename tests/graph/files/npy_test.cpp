@@ -66,9 +66,22 @@ TEST_F(NpyTest, WrongTypeOrShapeNamesBoth) {
   write_npy<std::int32_t>("shape.npy", {3, 2}, std::vector<std::int32_t>(6));
 
   EXPECT_THAT(error_of("type.npy"),
-              HasSubstr("type.npy:byte 10: expected elements of type '<i4', found '<f4'"));
+              HasSubstr("type.npy:byte 10: expected elements of type '<i4', found '<f4'; "
+                        "array.astype(\"int32\") in NumPy makes them"));
   EXPECT_THAT(error_of("shape.npy"),
-              HasSubstr("shape.npy:byte 10: expected shape [2, 3], found [3, 2]"));
+              HasSubstr("shape.npy:byte 10: expected shape [2, 3], found [3, 2]; array.T.copy() in "
+                        "NumPy exchanges rows and columns"));
+  write_npy<std::int32_t>("shape.npy", {4, 2}, std::vector<std::int32_t>(8));
+  EXPECT_THAT(error_of("shape.npy"), testing::EndsWith("expected shape [2, 3], found [4, 2]"));
+}
+
+TEST_F(NpyTest, TheTypeThatIsExpectedHasItsNameInNumPy) {
+  write_npy<std::int32_t>("a.npy", {1}, {1});
+  const NpyArray array(file("a.npy"));
+
+  EXPECT_THAT(data_error([&] { array.values<float>({1}); }), HasSubstr("astype(\"float32\")"));
+  EXPECT_THAT(data_error([&] { array.values<std::int64_t>({1}); }), HasSubstr("astype(\"int64\")"));
+  EXPECT_THAT(data_error([&] { array.values<std::uint8_t>({1}); }), HasSubstr("astype(\"uint8\")"));
 }
 
 TEST_F(NpyTest, OtherFilesAreNoArrays) {
@@ -89,7 +102,8 @@ TEST_F(NpyTest, FortranOrderIsError) {
   bytes.replace(bytes.find("False"), 5, "True ");
   write("a.npy", bytes);
 
-  EXPECT_THAT(error_of("a.npy"), HasSubstr("expected C order"));
+  EXPECT_THAT(error_of("a.npy"), HasSubstr("expected C order (fortran_order False), as "
+                                           "numpy.ascontiguousarray(array) makes it"));
 }
 
 TEST_F(NpyTest, ElementsBetweenMultiplesOfTheirSizeAreAnError) {

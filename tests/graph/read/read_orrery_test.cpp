@@ -8,6 +8,7 @@
 namespace orrery {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -107,8 +108,41 @@ TEST_F(ReadOrreryTest, AbsentPartsAreNoted) {
   EXPECT_FALSE(dataset.features);
   EXPECT_FALSE(dataset.labels.present());
   EXPECT_TRUE(dataset.split.empty());
-  EXPECT_THAT(dataset.notes, ElementsAre("features absent (the published set has 50 columns)",
-                                         "labels absent (the published set has 9 classes)"));
+  const std::string unread = "is there and not used: set \"";
+  EXPECT_THAT(dataset.notes,
+              ElementsAre(AllOf(HasSubstr("features absent (the published set has 50 columns); "
+                                          "features.npy " +
+                                          unread + R"(feature_storage": {"kind": "dense"})"),
+                                HasSubstr("\"num_features\" to its columns")),
+                          HasSubstr("labels absent (the published set has 9 classes); labels.npy " +
+                                    unread + "has_labels\" to true"),
+                          HasSubstr("split absent; split.npy " + unread + "has_split\" to true")));
+  for (const char* name : {"features.npy", "labels.npy", "split.npy"})
+    std::filesystem::remove(file(name));
+  EXPECT_THAT(load().notes, ElementsAre("features absent (the published set has 50 columns)",
+                                        "labels absent (the published set has 9 classes)"));
+}
+
+TEST_F(ReadOrreryTest, ArraysThatMetaDoesNotTellOfAreNamed) {
+  write_sparse_set();
+  std::filesystem::remove(file("features.npy"));
+  write("meta.json", R"({"num_nodes": 3, "num_edges": 2, "has_labels": false})");
+
+  EXPECT_THAT(load().notes,
+              ElementsAre(HasSubstr(R"(features_indptr.npy is there and not used: set )"
+                                    R"("feature_storage": {"kind": "csr"})"),
+                          HasSubstr("labels absent; labels.npy is there")));
+}
+
+TEST_F(ReadOrreryTest, KeysThatNobodyKnowsAreNamed) {
+  write_set();
+  write("meta.json", R"({"num_nodes": 3, "num_edges": 2, "has_label": true, "mine": 5,
+              "feature_storage": {"kind": "dense", "dtyp": "float32"}})");
+
+  EXPECT_THAT(load().notes,
+              ElementsAre("these keys of meta.json are not known and not used: has_label (did you "
+                          "mean has_labels?), mine, feature_storage/dtyp (did you mean "
+                          "feature_storage/dtype?)"));
 }
 
 TEST_F(ReadOrreryTest, MatrixOfLabelsIsMultilabel) {
@@ -254,7 +288,9 @@ TEST_F(ReadOrreryTest, AStatedShapeMustBeThatOfTheFile) {
   EXPECT_THAT(dense("[3, 9]"), HasSubstr(shape + "is [3,9], but features.npy has [3,2]"));
   EXPECT_THAT(dense("[3, 9]", R"(, "num_features": 2)"), HasSubstr(shape + "is [3,9], but"));
   EXPECT_THAT(dense("[3, 2]", R"(, "num_features": 9)"),
-              HasSubstr("features.npy:byte 10: expected shape [3, 9], found [3, 2]"));
+              HasSubstr("meta.json:key num_features: is 9, but features.npy has 2 columns: set it "
+                        "to 2, or leave it out"));
+  EXPECT_THAT(dense("[3, 2]", R"(, "num_features": 0)"), HasSubstr("num_features: is 0, but"));
   EXPECT_THAT(dense("[4, 2]"), HasSubstr(shape + "is [4,2], but features.npy has [3,2]"));
   EXPECT_THAT(dense("[3]"), HasSubstr(shape + "is [3], but"));
   EXPECT_THAT(dense("\"3x2\""), HasSubstr(shape + "expected a list"));

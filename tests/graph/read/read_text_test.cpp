@@ -69,7 +69,35 @@ TEST_F(ReadTextTest, GapsInTheNumbersAreClosedInAscendingOrder) {
   EXPECT_THAT(
       dataset.notes,
       ElementsAre(
-          "vertices renumbered: the 3 numbers between 10 and 40 became 0 to 2 in ascending order"));
+          "vertices renumbered: the 3 numbers between 10 and 40 became 0 to 2 in ascending order; "
+          "orrery dataset convert keeps them"));
+}
+
+TEST_F(ReadTextTest, NumbersThatWereChangedAreKept) {
+  const auto names_of = [&](const std::string& text) {
+    VertexNames names;
+    read_dataset(write("g.txt", text), "auto", "", &names);
+    return names;
+  };
+
+  EXPECT_THAT(names_of("35 20\n20 10\n").numbers, ElementsAre(10, 20, 35));
+  EXPECT_THAT(names_of("7 9000000000\n").numbers, ElementsAre(7, 9000000000));
+  EXPECT_THAT(names_of("7 18446744073709551615\n").words, ElementsAre("7", "18446744073709551615"))
+      << "beyond int64";
+  EXPECT_FALSE(names_of("0 1\n1 2\n").present());
+  EXPECT_FALSE(names_of("# Nodes: 5\n0 4\n").present());
+}
+
+TEST_F(ReadTextTest, FilesOfOtherProgramsSayWhatMakesASetOfThem) {
+  EXPECT_THAT(error_of("data.pt", "PK\x03\x04x"),
+              HasSubstr("data.pt: expected a text of edges, found a file as torch.save writes: in "
+                        "Python, orrery.from_pyg(data, folder)"));
+  EXPECT_THAT(error_of("data.pt", "x"), HasSubstr("found a file as torch.save writes"));
+  EXPECT_THAT(error_of("data", "PK\x03\x04x"), HasSubstr("found a file as torch.save writes"));
+  EXPECT_THAT(error_of("a.npz", "PK\x03\x04x"), HasSubstr("orrery dataset convert makes"));
+  EXPECT_THAT(error_of("a.parquet", "PAR1x"), HasSubstr("orrery dataset convert makes"));
+  EXPECT_THAT(error_of("a.npy", "\x93NUMPY\x01"), HasSubstr("numpy.savez(\"set.npz\", "));
+  EXPECT_THAT(error_of("a.pkl", "\x80\x04x"), HasSubstr("found a pickle of Python: in Python"));
 }
 
 TEST_F(ReadTextTest, Sparse64BitNumbersAreRenumbered) {

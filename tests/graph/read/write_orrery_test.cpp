@@ -117,6 +117,38 @@ TEST_F(WriteOrreryTest, DirectedSparseSplitSetSurvivesARoundTrip) {
   EXPECT_FALSE(fs::exists(file("out/features.npy")));
 }
 
+TEST_F(WriteOrreryTest, NamesOfVerticesSurviveARoundTrip) {
+  Dataset dataset;
+  dataset.graph = std::make_shared<Csr>(build_csr(EdgeList{3, {0, 1}, {1, 2}}));
+  const auto round_trip_of = [&](const VertexNames& names) {
+    write_orrery(dataset, file("out"), true, nullptr, nullptr, names);
+    VertexNames back;
+    read_dataset(file("out").string(), "auto", "", &back);
+    return back;
+  };
+
+  const VertexNames numbers = round_trip_of({{10, 20, 5'000'000'000}, {}});
+  EXPECT_THAT(numbers.numbers, testing::ElementsAre(10, 20, 5'000'000'000));
+  EXPECT_THAT(numbers.words, testing::IsEmpty());
+  EXPECT_THAT(round_trip_of({{}, {"ann", "b b", ""}}).words,
+              testing::ElementsAre("ann", "b b", ""));
+  EXPECT_FALSE(fs::exists(file("out/ids.npy"))) << "of the folder that was replaced";
+  EXPECT_FALSE(round_trip_of({}).present());
+}
+
+TEST_F(WriteOrreryTest, NamesOfOtherVerticesAreErrors) {
+  write("names.txt", "ann\nbob\n");
+  EXPECT_THAT(data_error([&] { read_vertex_names(folder_, 3); }),
+              HasSubstr("names.txt: expected 3 lines, a name for each vertex, found 2"));
+  EXPECT_THAT(read_vertex_names(folder_, 2).words, testing::ElementsAre("ann", "bob"));
+  write_npy<std::int64_t>("ids.npy", {2}, {1, 2});
+  EXPECT_THAT(data_error([&] { read_vertex_names(folder_, 2); }),
+              HasSubstr("has both ids.npy and names.txt: remove"));
+  fs::remove(file("names.txt"));
+  EXPECT_THAT(data_error([&] { read_vertex_names(folder_, 3); }),
+              HasSubstr("ids.npy:byte 10: expected shape [3], found [2]"));
+}
+
 TEST_F(WriteOrreryTest, SparseOnesNeedNoValues) {
   Dataset dataset;
   dataset.graph = std::make_shared<Csr>(build_csr(EdgeList{40, {0}, {1}}));
