@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/cache_line.hpp"
 #include "core/graph/csr.hpp"
 #include "core/graph/edge_list.hpp"
 #include "core/graph/files/npy_window.hpp"
@@ -30,14 +29,6 @@ struct HeldRows {
   /// In-neighbours of any vertex.
   std::int64_t degree(std::int64_t v) const {
     return degrees.empty() ? csr->degree(v) : degrees[static_cast<std::size_t>(v)];
-  }
-  /// Asks for the memory that degree(v) will read.
-  void announce_degree(std::int64_t v) const {
-    const auto i = static_cast<std::size_t>(v);
-    if (degrees.empty())
-      prefetch(&csr->offsets[i]);
-    else
-      prefetch(&degrees[i]);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/cache_line.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
@@ -22,6 +23,8 @@ constexpr std::int64_t kRowBlock = 4096;
 
 /// So many rows ahead the degrees of neighbours are asked for.
 constexpr std::int64_t kRowsAhead = 16;
+/// A degree of which two bytes say no more than that it is as large.
+constexpr std::uint16_t kLong = 65535;
 
 std::int64_t groups_of(std::int64_t rows, std::int64_t rows_per_group) {
   return (rows + rows_per_group - 1) / rows_per_group;
@@ -129,6 +132,10 @@ LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayo
                   : at(settings.layers) * at(layout.ranks()) * at(layout.row_parts),
               0) {
   require_settings();
+  if (weighting_.by_columns()) short_degrees_.resize(at(graph_.vertices));
+  for (std::size_t v = 0; v < short_degrees_.size(); ++v)
+    short_degrees_[v] = static_cast<std::uint16_t>(
+        std::min<std::int64_t>(kLong, graph_.degree(static_cast<std::int64_t>(v))));
   const bool whole = graph_.rows.count == graph_.vertices;
   ORRERY_ASSERT(whole || (settings.only_part && settings.add_up &&
                           layout.rows(*settings.only_part) == graph_.rows));
@@ -201,7 +208,7 @@ LayerGraphs::Draws LayerGraphs::draw(int part) const {
   std::int64_t places = 0;
   for (std::int64_t v = rows.first; v < rows.end(); ++v) {
     const bool all = graph_.degree(v) <= settings_.fanout;
-    drawn.first.push_back(all ? -1 : places);
+    drawn.number.push_back(all ? -1 : static_cast<Vertex>(places / each));
     if (!all) places += each;
   }
   drawn.places.resize(at(places));
@@ -210,8 +217,8 @@ LayerGraphs::Draws LayerGraphs::draw(int part) const {
     RowPicks picks;
     RowPicks::Positions positions;
     for (std::int64_t i = begin; i < end; ++i) {
-      if (drawn.first[at(i)] < 0) continue;
-      auto* into = drawn.places.data() + drawn.first[at(i)];
+      if (drawn.number[at(i)] < 0) continue;
+      auto* into = drawn.places.data() + drawn.number[at(i)] * each;
       const std::int64_t v = rows.first + i;
       const auto length = static_cast<std::uint32_t>(graph_.degree(v));
       for (int layer = 1; layer <= settings_.layers; ++layer) {
@@ -326,12 +333,13 @@ void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer
                                 std::vector<Vertex>& into) const {
   const auto row = graph_.row(v);
   into.clear();
-  const std::int64_t first = draws.first.empty() ? -1 : draws.first[at(v - rows.first)];
-  if (first < 0) {
+  const std::int64_t number = draws.number.empty() ? -1 : draws.number[at(v - rows.first)];
+  if (number < 0) {
     into.assign(row.begin(), row.end());
     return;
   }
-  const auto* places = draws.places.data() + first + (layer - 1) * settings_.fanout;
+  const auto* places =
+      draws.places.data() + (number * settings_.layers + layer - 1) * settings_.fanout;
   for (int i = 0; i < settings_.fanout; ++i) into.push_back(row[places[i]]);
 }
 
@@ -366,8 +374,8 @@ void LayerGraphs::each_row(const Draws& draws, const Share& rows, int layer, std
   const auto list_of = [&](std::int64_t v) -> auto& { return lists[at(v % kRowsAhead)]; };
   const auto fill = [&](std::int64_t v) {
     neighbours_of(draws, rows, layer, v, list_of(v));
-    if (!weighting_.by_columns()) return;
-    for (const Vertex u : list_of(v)) graph_.announce_degree(u);
+    if (short_degrees_.empty()) return;
+    for (const Vertex u : list_of(v)) prefetch(&short_degrees_[at(u)]);
   };
   for (std::int64_t v = first; v < std::min(end, first + kRowsAhead); ++v) fill(v);
   for (std::int64_t v = first; v < end; ++v) {
@@ -433,7 +441,9 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   for (const RemoteGroup& group : made.groups)
     blocks.emplace_back(window.rows.count, group.count, window.own);
   const auto length = [&](std::int64_t v) {
-    return static_cast<double>(graph_.degree(v) + (weighting_.loops ? 1 : 0));
+    const std::uint16_t known = short_degrees_.empty() ? kLong : short_degrees_[at(v)];
+    const std::int64_t degree = known < kLong ? known : graph_.degree(v);
+    return static_cast<double>(degree + (weighting_.loops ? 1 : 0));
   };
   const bool by_columns = weighting_.by_columns();
   // add(column, value) for the entries of row v in the window, by ascending column.

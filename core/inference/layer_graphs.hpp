@@ -92,7 +92,7 @@ class LayerGraphs {
   /// Draws, and counts what parts need from each other.
   ///
   /// Requires  the rows of all parts, or of `only_part` and add_up
-  /// Cost      one visit a vertex; with a fanout 8 bytes for each vertex of a part that is kept, and 4
+  /// Cost      one visit a vertex; with a fanout 4 bytes for each vertex of a part that is kept, and 4
   ///           for each layer and draw of those that have more neighbours; a bit for each vertex and
   ///           layer while a part is counted; with lists the visit once more for each share
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
@@ -140,10 +140,10 @@ class LayerGraphs {
   std::int64_t expected_columns(const Share& rows, const Share& columns) const;
 
  private:
-  /// For one part: where the draws of a vertex begin, or −1 if it has all neighbours; for each
-  /// layer `fanout` places in its row, ascending.
+  /// For one part: the number of a vertex among those that draw, or −1 if it has all neighbours; for
+  /// each of these and each layer `fanout` places in its row, ascending.
   struct Draws {
-    std::vector<std::int64_t> first;
+    std::vector<Vertex> number;
     std::vector<std::uint32_t> places;
   };
   /// Entries of A that are cut: in these rows and columns, all as vertices.
@@ -175,6 +175,9 @@ class LayerGraphs {
   Settings settings_;
   Weighting weighting_;
   HeldRows graph_;
+  /// Degrees of all vertices, or that they are longer, if weights depend on those of columns: a
+  /// neighbour's is looked up for each entry, and two bytes each stay in the cache more often.
+  std::vector<std::uint16_t> short_degrees_;
   std::optional<double> mean_;  ///< neighbours of a vertex, for a graph that is counted
   bool alike_ = true;
   std::vector<Draws> draws_;              ///< of each kept part

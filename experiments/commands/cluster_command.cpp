@@ -18,6 +18,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
 #include "experiments/config/cluster_file.hpp"
+#include "experiments/config/profile_file.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
@@ -97,6 +98,21 @@ std::vector<PairClass> pair_classes(const Cluster& cluster) {
     }
   }
   return classes;
+}
+
+/// A line for each profile that cannot be loaded, so that a simulation would fail.
+std::string missing_profiles(const Cluster& cluster) {
+  std::string notes;
+  std::set<std::string> seen;
+  for (const Device& device : cluster.devices) {
+    if (!seen.insert(device.profile).second) continue;
+    try {
+      load_profile(device.profile);
+    } catch (const ConfigError& error) {
+      notes += fmt::format("note: nothing can be simulated on {}: {}\n", device.type, error.what());
+    }
+  }
+  return notes;
 }
 
 std::string device_table(const Cluster& cluster) {
@@ -210,7 +226,7 @@ void print_cluster(const Cluster& cluster) {
   fmt::print("{}: {} server{}, {} device{}\n{}\n\n", cluster.name, cluster.servers(),
              cluster.servers() == 1 ? "" : "s", cluster.devices.size(),
              cluster.devices.size() == 1 ? "" : "s", cluster.description);
-  fmt::print("{}\n", device_table(cluster));
+  fmt::print("{}{}\n", device_table(cluster), missing_profiles(cluster));
   fmt::print("{}", host_text(cluster.host));
   fmt::print("{}", storage_text(cluster.storage));
   fmt::print("{}\n", link_table(cluster));

@@ -73,6 +73,34 @@ TEST(LayerGraphs, HaveTheRowsOfAHoweverTheyAreCut) {
       EXPECT_EQ(entries_of(graphs_of(*data, parts, kAllNeighbours), 2, rows), expected);
 }
 
+/// A star: its middle has more neighbours than two bytes can say, and each of these has one.
+TEST(LayerGraphs, WeighByTheDegreesOfColumnsHoweverLongTheyAre) {
+  for (const Vertex leaves : {300, 70000}) {
+    auto star = std::make_shared<Csr>();
+    star->rows = star->cols = leaves + 1;
+    star->offsets.assign({0, leaves});
+    for (Vertex v = 1; v <= leaves; ++v) star->columns.push_back(v);
+    for (Vertex v = 1; v <= leaves; ++v) {
+      star->columns.push_back(0);
+      star->offsets.push_back(leaves + v);
+    }
+    Dataset data;
+    data.graph = star;
+    data.symmetric = true;
+    ModelConfig gcn;
+    gcn.type = ModelType::gcn;
+    const LayerGraphs graphs(all_rows(*star, true), gcn, {leaves + 1, 1, 1},
+                             {1, kAllNeighbours, 1});
+
+    const SparseMatrix got = graphs.cut(1, 0, 1000).local, want = normalised_adjacency(data, gcn);
+
+    ASSERT_EQ(got.csr().columns, want.csr().columns);
+    for (const std::int64_t v : {std::int64_t{0}, std::int64_t{1}, std::int64_t{leaves}})
+      for (std::size_t e = 0; e < want.csr().row(v).size(); ++e)
+        ASSERT_EQ(got.row_values(v)[e], want.row_values(v)[e]) << v << ", " << e;
+  }
+}
+
 TEST(LayerGraphs, DrawForEachLayerAnewAndAlikeOnAnyNumberOfParts) {
   const auto data = random_dataset(50, 600, 3, 2, false);
   const LayerGraphs one = graphs_of(*data, 1, 4), four = graphs_of(*data, 4, 4);

@@ -39,6 +39,22 @@ TEST(ClusterCommand, PrintsUnitsAndMatrices) {
   EXPECT_NE(shown.text.find("host of a server: 40 cores, "), std::string::npos);
 }
 
+TEST(ClusterCommand, SaysWhichProfileIsMissing) {
+  const std::string file = std::filesystem::temp_directory_path() / "cluster_without_profile.json";
+  std::ifstream shipped(ORRERY_SOURCES "/configs/clusters/dgx-1.json");
+  Json cluster = Json::parse(shipped);
+  cluster["device_types"].begin().value()["profile"] = "v1000";
+  std::ofstream(file) << cluster;
+
+  const Outcome shown = orrery("cluster show " + file);
+
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_NE(shown.text.find("note: nothing can be simulated on "), std::string::npos) << shown.text;
+  EXPECT_NE(shown.text.find("v1000"), std::string::npos);
+  EXPECT_EQ(orrery("cluster show dgx-1").text.find("note: "), std::string::npos);
+  std::filesystem::remove(file);
+}
+
 TEST(ClusterCommand, PrintsOneObjectForMachines) {
   const Json json =
       Json::parse(last_line(orrery("cluster show a6000-4x4-nvlink --servers 2 --json").text));
