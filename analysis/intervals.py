@@ -21,12 +21,11 @@ def beside(result):
 
 def legend(results):
     """What the ± of these results means; nothing if none has an interval."""
-    told = next((one["interval"] for one in results if one.get("interval")), None)
-    if told is None:
-        return ""
-    if not told.get("measured", True):
-        return "±: what the device profile is assumed to be off by; nobody measured it"
-    return f"±: {units.percent(told['share'], 0)} of real epochs are meant to lie within"
+    told = [one["interval"] for one in results if one.get("interval")]
+    words = {True: lambda one: f"{units.percent(one['share'], 0)} of real epochs are meant to lie within",
+             False: lambda _: "what the device profile is assumed to be off by; nobody measured it"}
+    meanings = dict.fromkeys(words[one.get("measured", True)](one) for one in told)
+    return "±: " + ", or ".join(meanings) if told else ""
 
 
 def half_width_of_ratio(one, other):

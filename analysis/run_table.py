@@ -91,12 +91,14 @@ def as_tex(runs):
     swept = _swept(runs)
     header = [*(key.removesuffix(".type").rsplit(".", 1)[-1] for key in swept or ["strategy"]), "median epoch",
               "computation", "communication", "moved", "memory", "test accuracy"]
-    lines = []
+    lines, mixed = [], len({run.simulated for run in runs}) > 1
     for run in runs:
         result, settings = run.result, dict(run.settings)
         moved = result.get("bytes") or {}
         lines.append([*(settings.get(key, "-") for key in swept or []), *([] if swept else [run.label]),
-                      "out of memory" if run.out_of_memory else intervals.beside(result),
+                      "out of memory" if run.out_of_memory else intervals.beside(result)
+                      + (" (interrupted)" if run.interrupted else "")
+                      + (" (simulated)" if mixed and run.simulated else ""),
                       _exposed(result, lambda part: part.key == "compute"),
                       _exposed(result, lambda part: part.communication),
                       units.bytes_(sum(moved.values())) if moved else "-",

@@ -104,7 +104,7 @@ def labels_of(array, place, notes):
 
 
 def _is_mask(name, array):
-    return array.dtype.kind == "b" or "mask" in name
+    return array.dtype.kind == "b" or "mask" in name or array.dtype == np.uint8
 
 
 def _members(array, name, vertices):
@@ -116,20 +116,21 @@ def _members(array, name, vertices):
         if len(array):  # NumPy makes an empty list one of fractions
             member[_whole(array, name, 0, vertices - 1)] = True
         return member
+    if array.dtype.kind == "f" and np.isin(array, (0, 1)).all():
+        return array.astype(bool)
     return _whole(array, name, 0, 1).astype(bool)
 
 
-def parts_of(arrays, where):
-    """The name of the array of each part that has one."""
-    named = {part: _only(arrays, names, where) for part, names in enumerate(PART_NAMES)}
-    return {part: name for part, name in named.items() if name}
+def parts_of(arrays):
+    """The names of the arrays of each part that has some: many sets have a mask and numbers."""
+    return {part: there for part, names in enumerate(PART_NAMES) if (there := [n for n in names if n in arrays])}
 
 
 def split_of(arrays, vertices, where):
     """uint8 [N] from a vector of it, or from masks or numbers of the vertices of each part."""
-    name, parts = _only(arrays, NAMES["split"], where), parts_of(arrays, where)
+    name, parts = _only(arrays, NAMES["split"], where), parts_of(arrays)
     if name and parts:
-        raise ImportProblem(f"{where}: holds both {name} and {next(iter(parts.values()))}: remove one")
+        raise ImportProblem(f"{where}: holds both {name} and {next(iter(parts.values()))[0]}: remove one")
     if name:
         made = _whole(arrays[name], name, 0, 255)
         if made.shape != (vertices,):
@@ -140,8 +141,12 @@ def split_of(arrays, vertices, where):
     if not parts:
         return None
     split = np.full(vertices, 255, np.uint8)
-    for part, name in parts.items():
+    for part, names in parts.items():
+        name, *others = names
         member = _members(arrays[name], name, vertices)
+        for other in others:
+            if not np.array_equal(member, _members(arrays[other], other, vertices)):
+                raise ImportProblem(f"{where}: {name} and {other} are different vertices: remove one")
         if (split[member] != 255).any():
             raise ImportProblem(f"{name}: a vertex is in two of train, validation and test")
         split[member] = part
@@ -174,7 +179,7 @@ def from_arrays(arrays, where):
             made[key] = take(arrays[name], name)
     told = _only(arrays, NAMES["num_nodes"], where)
     counts = {key: len(made[key]) for key in ("features", "labels") if key in made}
-    masks = [name for name in parts_of(arrays, where).values() if _is_mask(name, arrays[name])]
+    masks = [name for names in parts_of(arrays).values() for name in names if _is_mask(name, arrays[name])]
     counts |= {name: len(arrays[name]) for name in ("split", "ids", *masks)
                if name in arrays and arrays[name].ndim == 1}
     if told:
@@ -188,7 +193,9 @@ def from_arrays(arrays, where):
         raise ImportProblem(f"{where}: an edge names vertex {greatest - 1}, but there are {vertices}")
     if (split := split_of(arrays, vertices, where)) is not None:
         made["split"] = split
-    if "ids" in arrays:
+    if "ids" in arrays and arrays["ids"].dtype.kind not in "iu":
+        notes.append(f"ids: not used, because they are no whole numbers ({arrays['ids'].dtype})")
+    elif "ids" in arrays:
         made["ids"] = np.ascontiguousarray(_whole(arrays["ids"], "ids", -2**63, 2**63 - 1), np.int64)
     note_unused(set(arrays) - KNOWN, "arrays", notes)
     if "edge_weights" in made and len(made["edge_weights"]) != made["edges"].shape[1]:

@@ -69,7 +69,7 @@ void apply_override(Json& root, const std::string& assignment) {
   const bool sweeps = root.contains("sweep") && root["sweep"].is_object();
   if (sweeps) {
     for (const std::string& swept : swept_keys(root["sweep"])) {
-      const bool by_case = !root["sweep"].contains(swept);
+      const bool by_case = swept_by_case(root["sweep"], swept);
       if (!keys_meet(path, swept) || (path == swept && !by_case)) continue;
       const std::string instead =
           by_case ? "change sweep.cases" : fmt::format("set sweep.{} or {} itself", swept, swept);
@@ -902,12 +902,18 @@ std::vector<Experiment> experiments_in(const std::string& text, const std::strin
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   std::vector<Experiment> experiments;
   ClusterCache clusters;
+  std::map<std::string, std::string> labels;  // of each distinct experiment
   const Json sweep = root.value("sweep", Json::object());
   root.erase("sweep");
   for (Combination& one : combinations(root, sweep)) {
     experiments.push_back(
         experiment_from(one.label, std::move(one.file), mpi_ranks, folder, clusters));
     experiments.back().settings = std::move(one.settings);
+    const auto [known, is_new] =
+        labels.try_emplace(experiments.back().resolved.dump(), experiments.back().label);
+    if (!is_new && sweep.contains(kCases))
+      throw ConfigError("sweep.cases", fmt::format("{} and {} are the same experiment",
+                                                   known->second, experiments.back().label));
     experiments.back().base = root;
   }
   return experiments;

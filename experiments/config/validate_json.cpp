@@ -130,9 +130,13 @@ class Explainer {
       const double x = value.get<double>();
       if (std::abs(x) < 1e15 && x == std::floor(x)) return fmt::format("; write {:.0f}", x);
     }
-    if (value.is_string() && !allowed("string") && (allowed("number") || allowed("integer")) &&
-        value.get<std::string>().find_first_of("0123456789") == 0)
-      return "; write the number alone, in bytes, bytes per second or seconds";
+    if (value.is_string() && !allowed("string") && (allowed("number") || allowed("integer"))) {
+      const std::string text = value;
+      const auto unit = text.find_first_not_of("0123456789.");
+      if (unit == std::string::npos && !text.empty()) return "; write it without quotes";
+      if (unit != std::string::npos && unit > 0)
+        return "; write the number alone, in bytes, bytes per second or seconds";
+    }
     if (value == "True" && allowed("boolean")) return "; write true";
     if (value == "False" && allowed("boolean")) return "; write false";
     return "";
@@ -193,11 +197,23 @@ class Explainer {
         faults_.emplace_back(joined(path, key), "is required" + hint(properties[key]));
   }
 
+  /// Whether a key goes with the value of another one that is faulty itself.
+  bool rests_on_a_fault(const Json& properties, const Json& object, const std::string& key) const {
+    const Json condition = properties[key].value("x-when", Json::object());
+    return std::any_of(condition.items().begin(), condition.items().end(), [&](const auto& item) {
+      if (!object.contains(item.key()) || !properties.contains(item.key())) return false;
+      Explainer other(root_);
+      other.note([&] { other.explain(properties[item.key()], object[item.key()], ""); });
+      return !other.faults_.empty();
+    });
+  }
+
   void check_member(const Json& schema, const Json& properties,
                     const std::vector<std::string>& known, const Json& object,
                     const std::string& key, const std::string& path) {
     if (properties.contains(key)) {
-      check_condition(properties[key], object, joined(path, key));
+      if (!rests_on_a_fault(properties, object, key))
+        check_condition(properties[key], object, joined(path, key));
       explain(properties[key], object[key], joined(path, key));
       return;
     }

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
 constexpr double kAlike = 0.98;  // of the busiest link's use
-constexpr double kIdle = 0.2;    // links that are used less limit nothing
+constexpr double kIdle = 0.2;    // links that are used less while ranks communicate limit nothing
 
 std::string costliest_kind(const Json& result) {
   const Json& kinds = result["compute_by_kind"];
@@ -39,7 +39,8 @@ std::string words_of(const EpochPart& part) {
   return std::string(part.words) + (waits ? " (for the host, hand-overs or other ranks)" : "");
 }
 
-std::string busiest_link(const Json& result) {
+/// `share`: of the epoch that is exposed communication.
+std::string busiest_link(const Json& result, double share) {
   const Json links = result.value("links", Json::array());
   if (!links.is_array()) return "";  // a real run's are those that were predicted
   const Json* busiest = nullptr;
@@ -50,10 +51,10 @@ std::string busiest_link(const Json& result) {
   const auto alike = std::count_if(links.begin(), links.end(), [&](const Json& link) {
     return link["utilisation"].get<double>() >= kAlike * most;
   });
-  return fmt::format("; busiest link {} at {}{}{}", (*busiest)["name"].get<std::string>(),
-                     human_percent(most),
-                     alike > 1 ? fmt::format(", {} more alike", alike - 1) : "",
-                     most < kIdle ? ": latencies and waiting for other ranks, not bandwidth" : "");
+  return fmt::format(
+      "; busiest link {} at {}{}{}", (*busiest)["name"].get<std::string>(), human_percent(most),
+      alike > 1 ? fmt::format(", {} more alike", alike - 1) : "",
+      most < kIdle * share ? ": latencies and waiting for other ranks, not bandwidth" : "");
 }
 
 std::string beside(const Json& result) {
@@ -111,7 +112,7 @@ Json limited_by(const Json& result) {
             {"share", communication / total},
             {"sentence", fmt::format("exposed communication, {} of the epoch ({}){}{}",
                                      human_percent(communication / total), fmt::join(kinds, ", "),
-                                     busiest_link(result), beside(result))}};
+                                     busiest_link(result, communication / total), beside(result))}};
   const bool computes = part->seconds == &Breakdown::compute;
   return {{"part", part->key},
           {"share", largest / total},

@@ -107,6 +107,11 @@ def _found(folder: Path) -> list[_Run]:
     return runs
 
 
+def _case(run: _Run) -> dict[str, str]:
+    """The name of a sweep's case, which sets several keys and has none of its own."""
+    return {key: value for key, value in analysis("setting_words").pairs(run.result.get("label")) if key == "case"}
+
+
 def _chosen(runs: list[_Run], settings: list[dict[str, Any]]) -> list[str]:
     """The paths that tell the runs apart: those that were swept, and others in which folders differ. What only follows
     from these is left out: defaults of a strategy or a method, and numbers that the program chose in a sweep."""
@@ -152,7 +157,7 @@ def results(*folders: str | os.PathLike) -> Results:
         runs += here
     if not runs:
         raise DataError("results: expected at least one folder, found none")
-    settings = [dict(_flat({k: v for k, v in run.config.items() if k not in _APART}))
+    settings = [dict(_flat({k: v for k, v in run.config.items() if k not in _APART})) | _case(run)
                 for run in runs]
     differ = _chosen(runs, settings)
     rows, epochs = [], []

@@ -370,7 +370,9 @@ class Arrays(unittest.TestCase):
         without = {name: array for name, array in self.GIVEN.items() if "mask" not in name}
         for parts in ({"train_idx": np.array([0]), "val_idx": np.array([1])},
                       {"idx_train": np.array([0]), "valid_index": np.array([1]), "test_idx": np.array([])},
-                      {"train": np.array([True, False, False]), "valid_mask": np.array([0, 1, 0])}):
+                      {"train": np.array([True, False, False]), "valid_mask": np.array([0, 1, 0])},
+                      {"train_mask": np.array([1.0, 0, 0]), "train_idx": np.array([0]), "val_idx": np.array([1])},
+                      {"train": np.array([1, 0, 0], np.uint8), "val": np.array([1])}):
             with self.subTest(list(parts)):
                 np.savez(self.folder / "given.npz", **without, **parts)
                 made, notes = self.convert("given.npz", "--force")
@@ -495,7 +497,7 @@ class Arrays(unittest.TestCase):
                                ({"train_mask": np.array([0, 7, 0])}, "train_mask, element 1: expected 0 to 1, found 7"),
                                ({"test_idx": np.array([3])}, "test_idx, element 0: expected 0 to 2, found 3"),
                                ({"test_idx": np.array([0])}, "a vertex is in two of train"),
-                               ({"train_idx": np.array([0])}, "both train_mask and train_idx"),
+                               ({"train_idx": np.array([2])}, "train_mask and train_idx are different vertices"),
                                ({"edge_weight": np.ones(5)}, "one for each of 3 edges"),
                                ({"x": np.array([["a"]], object)}, "no .npz of arrays of numbers")]:
             with self.subTest(words):

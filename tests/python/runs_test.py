@@ -60,6 +60,10 @@ class Runs(InAFolder):
         self.assertEqual(settings("objects"), ["strategy.type", "strategy.variant"])
         self.assertEqual(set(settings("a", "b")), {"strategy.type", "model.hidden"})
         self.assertEqual(settings("a"), [])
+        cases = [{"label": "wide", "model.hidden": 8}, {"label": "short", "train.epochs": 1}]
+        orrery.run(SMALL | {"sweep": {"cases": cases, "seed": [1, 2]}}, out=self.folder / "cases", quiet=True)
+        self.assertEqual(set(settings("cases")), {"case", "seed"})
+        self.assertEqual(set(orrery.results(self.folder / "cases").runs["case"]), {"wide", "short"})
         found = orrery.results(self.folder / "a", self.folder / "b")
         self.assertEqual(len(found.runs[found.settings + ["epoch_seconds"]]), 2)
 

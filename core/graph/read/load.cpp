@@ -79,7 +79,8 @@ void require_text(const TextFile& file) {
   const Kind kinds[] = {{{".npz"}, "", "arrays of NumPy", kConvert},
                         {{".parquet"}, "PAR1", "a table of Parquet", kConvert},
                         {{".npy"}, "\x93NUMPY", "an array of NumPy", kWithOthers},
-                        {{".pt", ".pth"}, "PK\x03\x04", "a file as torch.save writes", kFromPython},
+                        {{".pt", ".pth"}, "", "a file as torch.save writes", kFromPython},
+                        {{".zip"}, "PK\x03\x04", "a zip archive", "unpack it first"},
                         {{".pkl", ".pickle"}, "\x80", "a pickle of Python", kFromPython},
                         {{".h5", ".hdf5"}, "\x89HDF", "HDF5", kFromPython}};
   const std::string ending = fs::path(file.path()).extension().string();

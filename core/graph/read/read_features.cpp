@@ -21,10 +21,11 @@ constexpr const char* kKinds = "'dense', 'csr', 'by_type' or 'absent'";
 constexpr const char* kShape = "feature_storage/shape";
 
 /// Before the array is compared with a width that may be what is wrong.
-void require_stated_width(const MetaFile& meta, std::int64_t stated, const fs::path& file) {
+void require_stated_width(const MetaFile& meta, std::int64_t vertices, std::int64_t stated,
+                          const fs::path& file) {
   if (stated < 0 || !fs::exists(file)) return;
   const std::vector<std::int64_t> shape = read_npy_header(file).shape;
-  if (shape.size() != 2 || shape[1] == stated) return;
+  if (shape.size() != 2 || shape[0] != vertices || shape[1] == stated) return;
   meta.fail("num_features", fmt::format("is {}, but features.npy has {} columns: set it to {}, or "
                                         "leave it out",
                                         stated, shape[1], shape[1]));
@@ -34,7 +35,7 @@ std::shared_ptr<const Features> map_dense(const fs::path& folder, const MetaFile
                                           std::int64_t vertices, Mapping mapping, bool made_up) {
   const fs::path file = folder / "features.npy";
   const std::int64_t width = meta.count("num_features", -1);
-  require_stated_width(meta, width, file);
+  require_stated_width(meta, vertices, width, file);
   std::optional<bool> binary;
   if (meta.has("feature_storage/binary")) binary = meta.get("feature_storage/binary", false);
   if (mapping == Mapping::window) return windowed_features(file, vertices, width, binary, made_up);

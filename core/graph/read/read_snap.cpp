@@ -170,9 +170,12 @@ EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header
     for (std::size_t id = 0; id < number.size(); ++id) {
       number[id] = next;
       next += (*present)[id];
-      if ((*present)[id] != 0) ids.push_back(id);
     }
-    if (ids.size() != number.size()) note(ids);
+    if (at(next) != number.size()) {
+      for (std::size_t id = 0; id < number.size(); ++id)
+        if ((*present)[id] != 0) ids.push_back(id);
+      note(ids);
+    }
     return join_chunks(next, std::move(chunks), [&](std::uint64_t id) { return number[at(id)]; });
   }
   const std::vector<std::uint64_t> ids = distinct_ids(chunks);

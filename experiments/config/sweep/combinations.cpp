@@ -44,10 +44,17 @@ void check_cases(const Json& cases) {
     for (const auto& [path, value] : one.items())
       if (keys_meet(path, "sweep"))
         throw ConfigError(key + "." + path, "a case cannot have a sweep");
-    if (one.contains(kLabel) && (!one[kLabel].is_string() || one[kLabel] == "" ||
-                                 has_control_characters(one[kLabel].get<std::string>())))
-      throw ConfigError(key + ".label",
-                        fmt::format("found {}, expected a line of text", one[kLabel].dump()));
+    for (const auto& [path, value] : one.items())
+      for (const auto& [other, unused] : one.items())
+        if (path != other && path != kLabel && other != kLabel && keys_meet(path, other))
+          throw ConfigError(key + "." + path, "undoes, or is undone by, " + other);
+    const Json label = one.value(kLabel, Json("none"));
+    if (!label.is_string() || label == "" ||
+        label.get<std::string>().find('=') != std::string::npos ||
+        has_control_characters(label.get<std::string>()))
+      throw ConfigError(
+          key + ".label",
+          fmt::format("found {}, expected a line of text without \"=\"", label.dump()));
     if (!names.insert(name_of(one)).second)
       throw ConfigError(key, fmt::format("a second case {}", name_of(one)));
   }
@@ -94,6 +101,12 @@ std::vector<std::string> swept_keys(const Json& sweep) {
           keys.push_back(key);
   }
   return keys;
+}
+
+bool swept_by_case(const Json& sweep, const std::string& key) {
+  const Json cases = sweep.value(kCases, Json::array());
+  return std::any_of(cases.begin(), cases.end(),
+                     [&](const Json& one) { return one.is_object() && one.contains(key); });
 }
 
 std::vector<Combination> combinations(const Json& base, const Json& sweep) {

@@ -27,4 +27,7 @@ std::vector<Combination> combinations(const nlohmann::ordered_json& base,
 /// The paths of all keys that a sweep sets, those of its cases among them.
 std::vector<std::string> swept_keys(const nlohmann::ordered_json& sweep);
 
+/// Whether one of its cases sets this key.
+bool swept_by_case(const nlohmann::ordered_json& sweep, const std::string& key);
+
 }  // namespace orrery

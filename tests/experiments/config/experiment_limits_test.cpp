@@ -95,6 +95,11 @@ TEST(Limits, MalformedCasesAreRefused) {
   EXPECT_TRUE(says(of(R"([{"label": "a"}])"), "sweep.cases[0]: found"));
   EXPECT_TRUE(says(of(R"([{"label": 1, "seed": 1}])"), "sweep.cases[0].label: found 1"));
   EXPECT_TRUE(says(of(R"([{"sweep.seed": [1]}])"), "a case cannot have a sweep"));
+  EXPECT_TRUE(says(of(R"([{"label": "a, b=2", "seed": 1}])"), "sweep.cases[0].label: found"));
+  EXPECT_TRUE(says(of(R"([{"strategy": {}, "strategy.type": "spmm_1d"}])"),
+                   "sweep.cases[0].strategy: undoes"));
+  EXPECT_TRUE(says(of(R"([{"label": "a", "seed": 1}, {"label": "b", "seed": 1}])"),
+                   "case=a and case=b are the same experiment"));
   EXPECT_TRUE(says(of(R"([{"label": "a", "seed": 1}, {"label": "a", "seed": 2}])"),
                    "sweep.cases[1]: a second case a"));
   EXPECT_TRUE(says(of(R"([{"strategy.type": "spmm_1d"}])", R"(, "strategy": [{}])"),
@@ -109,6 +114,16 @@ TEST(Limits, EveryFaultyKeyIsTold) {
   for (const char* part :
        {"train.epochs: found 0", "model.hidden: found", "seeed: unknown key", "\nand 2 more:\n"})
     EXPECT_NE(told.find(part), std::string::npos) << part << " in " << told;
+}
+
+TEST(Limits, AFaultIsToldOnceAndWithItsMend) {
+  EXPECT_TRUE(says(problem({R"(train.epochs="20")"}), "write it without quotes"));
+  EXPECT_TRUE(says(problem({R"(train.learning_rate="5 ms")"}), "write the number alone"));
+  // What goes with a value that is misspelt says nothing of its own.
+  const std::string told =
+      problem({R"(strategy={"type": "vertex_cuts", "delay": 2})", "partition.method=dbh"});
+  EXPECT_NE(told.find("strategy.type: found"), std::string::npos) << told;
+  EXPECT_EQ(told.find("strategy.delay"), std::string::npos) << told;
 }
 
 TEST(Limits, HugeSweepsAreRefusedBeforeTheyFillTheMemory) {

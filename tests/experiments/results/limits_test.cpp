@@ -53,6 +53,10 @@ TEST(LimitedBy, CommunicationWithItsBusiestLink) {
 
 TEST(LimitedBy, LatenciesWhereNoLinkIsBusy) {
   Json result = result_with(parts(1, 0, 9, 0, 0));
+  result["links"] = {{{"name", "a > b"}, {"utilisation", 0.19}}};
+  Json little = result_with(parts(5, 0, 6, 0, 4));  // 40 % of the epoch, and a link half of that
+  little["links"] = result["links"];
+  EXPECT_EQ(sentence(limited_by(little)).find("latencies"), std::string::npos);
   result["links"] = {{{"name", "a > b"}, {"utilisation", 0.01}}};
 
   EXPECT_NE(sentence(limited_by(result)).find("latencies and waiting for other ranks"),

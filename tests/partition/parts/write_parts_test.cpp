@@ -421,7 +421,7 @@ TEST_F(LyingParts, AreToldByThePart) {
               all["checksums"][0] =
                   file_checksum(folder_ / "parts" / part_folder("", 0) / "meta.json");
               put("", all);
-            }).rfind("part-00000/features", 0),
+            }).rfind("part-00000/meta.json:key num_features: is 100, but features.npy has", 0),
             0U);
 }
 
