@@ -93,7 +93,7 @@ TEST_F(ReadTextTest, FilesOfOtherProgramsSayWhatMakesASetOfThem) {
               HasSubstr("data.pt: expected a text of edges, found a file as torch.save writes: in "
                         "Python, orrery.from_pyg(data, folder)"));
   EXPECT_THAT(error_of("data.pt", "x"), HasSubstr("found a file as torch.save writes"));
-  EXPECT_THAT(error_of("data", "PK\x03\x04x"), HasSubstr("found a file as torch.save writes"));
+  EXPECT_THAT(error_of("data", "PK\x03\x04x"), HasSubstr("found a zip archive: unpack it"));
   EXPECT_THAT(error_of("a.npz", "PK\x03\x04x"), HasSubstr("orrery dataset convert makes"));
   EXPECT_THAT(error_of("a.parquet", "PAR1x"), HasSubstr("orrery dataset convert makes"));
   EXPECT_THAT(error_of("a.npy", "\x93NUMPY\x01"), HasSubstr("numpy.savez(\"set.npz\", "));
