@@ -160,15 +160,15 @@ TEST(ThreadStores, AnOwnerThatFailsKeepsItsMemoryUntilNobodyReadsIt) {
             options_of(r, 2), [] { return std::make_unique<testing::BusyKernels>(0.0); },
             communicator);
         const Buffer table(rt, {2, kWidth}, DType::f32, "rows", Space::server_host);
-        const Buffer index(rt, {2, 1}, DType::i32, "index", Space::host);
-        const Buffer y(rt, {2, kWidth}, DType::f32, "pulled", Space::host);
-        for (int i = 0; i < 2; ++i) rt.memory().data<std::int32_t>(index.tensor())[i] = i;
         rt.submit(Lane::store, Expose{kStore, table.tensor()});
         rt.sync(rt.record(Lane::store));
         if (r == 1) {
           std::this_thread::sleep_for(std::chrono::milliseconds(5 + turn % 5));
           throw Error("the owner is gone");
         }
+        const Buffer index(rt, {2, 1}, DType::i32, "index", Space::host);
+        const Buffer y(rt, {2, kWidth}, DType::f32, "pulled", Space::host);
+        for (int i = 0; i < 2; ++i) rt.memory().data<std::int32_t>(index.tensor())[i] = i;
         for (;;) {  // until it fails
           rt.submit(Lane::store, Pull{kStore, index.tensor(), rows({0, 2}), y.tensor()});
           rt.sync(rt.record(Lane::store));
