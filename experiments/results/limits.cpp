@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
-constexpr double kAlike = 0.98;  // of the busiest link's use
+constexpr double kTied = 0.98;  // of the busiest link's use
 constexpr double kIdle = 0.2;    // links that are used less while ranks communicate limit nothing
 
 std::string costliest_kind(const Json& result) {
@@ -49,7 +49,7 @@ std::string busiest_link(const Json& result, double share) {
   if (busiest == nullptr) return "";
   const double most = (*busiest)["utilisation"];
   const auto alike = std::count_if(links.begin(), links.end(), [&](const Json& link) {
-    return link["utilisation"].get<double>() >= kAlike * most;
+    return link["utilisation"].get<double>() >= kTied * most;
   });
   return fmt::format(
       "; busiest link {} at {}{}{}", (*busiest)["name"].get<std::string>(), human_percent(most),
