@@ -66,8 +66,7 @@ void require_text(const TextFile& file) {
   constexpr std::string_view kConvert = "orrery dataset convert makes a folder of it";
   constexpr std::string_view kWithOthers =
       "save it with the others by numpy.savez(\"set.npz\", edge_index=..., x=..., y=...), for "
-      "orrery "
-      "dataset convert";
+      "orrery dataset convert";
   constexpr std::string_view kFromPython =
       "in Python, orrery.from_pyg(data, folder), from_dgl or from_networkx write a data set of a "
       "graph, and numpy.savez(\"set.npz\", edge_index=..., x=..., y=...) arrays for orrery dataset "
