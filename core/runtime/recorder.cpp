@@ -28,22 +28,25 @@ Op without_arrays(Op op) {
 
 Tensor Recorder::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   ORRERY_ASSERT(shape.rows >= 0 && shape.cols >= 0);
-  Tensor t{static_cast<std::uint32_t>(allocations_.size()), shape, dtype, space, 0, shape.cols};
+  Tensor t{tensors_, shape, dtype, space, 0, shape.cols};
   ledger_.take(space, t.bytes(), name);
-  allocations_.push_back({t, std::string(name), true});
+  allocations_[tensors_++] = {t, std::string(name), true};
   keep(AllocStep{t, std::string(name)});
   return t;
 }
 
 void Recorder::release(const Tensor& tensor) noexcept {
-  Allocation& allocation = allocations_[tensor.id];
+  const auto found = allocations_.find(tensor.id);
+  if (found == allocations_.end()) return;
+  Allocation& allocation = found->second;
   if (std::exchange(allocation.held, false))
     ledger_.give(allocation.whole.space, allocation.whole.bytes(), allocation.name);
   keep(ReleaseStep{allocation.whole});
+  if (!options_.keep_steps) allocations_.erase(found);
 }
 
 Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
-  Sparse s{static_cast<std::uint32_t>(declarations_.size()), {}, 0};
+  Sparse s{sparses_, {}, 0};
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
     s.shape = {(*csr)->rows, (*csr)->cols};
     s.nnz = (*csr)->nnz();
@@ -63,17 +66,20 @@ Sparse Recorder::declare(Lane lane, Pattern pattern, std::string_view name) {
     }
   }
   ledger_.take(Space::device, s.bytes(), name);
-  declarations_.push_back({s, std::string(name), true});
+  declarations_[sparses_++] = {s, std::string(name), true};
   advance(lane);
   keep(DeclareStep{lane, s, std::string(name)});
   return s;
 }
 
 void Recorder::release(const Sparse& sparse) noexcept {
-  Declaration& declaration = declarations_[sparse.id];
+  const auto found = declarations_.find(sparse.id);
+  if (found == declarations_.end()) return;
+  Declaration& declaration = found->second;
   if (std::exchange(declaration.held, false))
     ledger_.give(Space::device, declaration.sparse.bytes(), declaration.name);
   keep(ReleaseSparseStep{declaration.sparse});
+  if (!options_.keep_steps) declarations_.erase(found);
 }
 
 void Recorder::submit(Lane lane, const Op& op) {
@@ -110,8 +116,8 @@ void Recorder::phase(Phase phase) {
 void Recorder::product(const ProductMark& mark) { keep(ProductStep{mark}); }
 
 Task Recorder::place_task(Lane lane) {
-  const Task task{static_cast<std::uint32_t>(task_steps_.size())};
-  task_steps_.push_back(steps_.size());
+  const Task task{tasks_++};
+  if (options_.keep_steps) task_steps_[task.id] = steps_.size();
   advance(lane);
   keep(HostStep{lane, task, {}});
   return task;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/index.hpp"
@@ -70,9 +71,11 @@ class Recorder final : public Runtime {
 
   Options options_;
   Ledger ledger_;
-  std::vector<Allocation> allocations_;    // by tensor id
-  std::vector<Declaration> declarations_;  // by sparse id
-  std::vector<std::size_t> task_steps_;    // by task id
+  // By id. A long run makes ever more of them: only a program that is kept needs those that are over.
+  std::unordered_map<std::uint32_t, Allocation> allocations_;
+  std::unordered_map<std::uint32_t, Declaration> declarations_;
+  std::unordered_map<std::uint32_t, std::size_t> task_steps_;
+  std::uint32_t tensors_ = 0, sparses_ = 0, tasks_ = 0;  ///< so far
   std::array<std::uint32_t, kLanes> positions_{};
   Phase phase_;
   std::vector<Step> steps_;

@@ -93,10 +93,6 @@ void Executor::sync(Event event) {
 
 Task Executor::host(Lane on, std::function<HostWork()> work) {
   const Task task = recorder_.place_task(on);
-  {
-    const std::lock_guard lock(mutex_);  // earlier tasks report while this one is handed out
-    task_work_.resize(task.id + 1);
-  }
   enqueue(on, [this, on, task, work = std::move(work),
                phase = recorder_.current_phase()](DeviceLane& lane) {
     lane.begin_span(nullptr);
@@ -105,17 +101,18 @@ Task Executor::host(Lane on, std::function<HostWork()> work) {
     task_work_[task.id] = std::move(done);
     return Span{on, "host", false, 0, phase, 0, 0, 0, 0};
   });
-  task_events_.push_back(recorder_.record(on));
+  task_events_[task.id] = recorder_.record(on);
   return task;
 }
 
 void Executor::join(Task task) {
   recorder_.join(task);
-  const Event event = task_events_[task.id];
-  await(event.lane, event.position);
+  const auto event = task_events_.extract(task.id);
+  if (!event) return;  // it was joined before
+  await(event.mapped().lane, event.mapped().position);
   rethrow_failure();
   const std::lock_guard lock(mutex_);
-  recorder_.report_task(task, task_work_[task.id]);
+  recorder_.report_task(task, task_work_.extract(task.id).mapped());
 }
 
 std::optional<double> Executor::scalar(Lane on, const Tensor& tensor) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cluster/placement.hpp"
@@ -127,12 +128,13 @@ class Executor final : public Runtime {
   RankMemory memory_;
   std::array<LaneState, kLanes> lanes_;
   std::array<std::vector<std::uint32_t>, kLanes> places_;  ///< with one_lane: by position − 1
-  // The index is the id. Later items of a lane that use other memory do not delay a release, so
+  // By id, of what is held. Later items of a lane that use other memory do not delay a release, so
   // memory follows the program even if a lane is far ahead of the others.
-  std::vector<LastUses> tensor_uses_, sparse_uses_;
+  std::unordered_map<std::uint32_t, LastUses> tensor_uses_, sparse_uses_;
   std::vector<PendingFree> pending_frees_;
-  std::vector<Event> task_events_;
-  std::vector<HostWork> task_work_;  // by task id; host lanes write it under mutex_
+  // By id, of those that nobody has joined yet.
+  std::unordered_map<std::uint32_t, Event> task_events_;
+  std::unordered_map<std::uint32_t, HostWork> task_work_;  ///< host lanes write it under mutex_
   std::vector<Timeline::Mark> marks_;
   std::vector<Timeline::MemoryMark> memory_marks_;
   std::mutex mutex_;

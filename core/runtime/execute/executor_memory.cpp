@@ -9,11 +9,21 @@
 #include "core/runtime/execute/executor.hpp"
 
 namespace orrery {
+namespace {
+
+/// What a map held under an id, which it forgets; nothing if it is not there.
+template <class Map>
+typename Map::mapped_type take(Map& of, std::uint32_t id) {
+  const auto node = of.extract(id);
+  return node ? node.mapped() : typename Map::mapped_type{};
+}
+
+}  // namespace
 
 Tensor Executor::alloc(Shape shape, DType dtype, Space space, std::string_view name) {
   free_what_is_done();
   const Tensor t = recorder_.alloc(shape, dtype, space, name);
-  tensor_uses_.resize(t.id + 1);
+  tensor_uses_[t.id] = {};
   if (space == Space::device) make_room(t.bytes());
   allocate(t, name);
   mark_memory();
@@ -28,12 +38,11 @@ void Executor::release(const Tensor& tensor) noexcept {
         const bool whole = memory_.free(id);
         ORRERY_ASSERT(whole && "a kernel wrote outside its tensor");
       },
-      tensor_uses_[tensor.id]);
+      take(tensor_uses_, tensor.id));
 }
 
 Sparse Executor::declare(Lane on, Pattern pattern, std::string_view name) {
   const Sparse s = recorder_.declare(on, pattern, name);
-  sparse_uses_.resize(s.id + 1);
   sparse_uses_[s.id][at(on)] = recorder_.record(on).position;
   make_room(s.bytes());
   if (const auto* csr = std::get_if<std::shared_ptr<const Csr>>(&pattern)) {
@@ -58,7 +67,7 @@ void Executor::release(const Sparse& sparse) noexcept {
         device_.drop_pattern(id);
         memory_.remove_sparse(id);
       },
-      sparse_uses_[sparse.id]);
+      take(sparse_uses_, sparse.id));
 }
 
 void Executor::put(DeviceLane& work, const Sparse& sparse, const Csr& pattern,

@@ -22,8 +22,7 @@ std::int64_t pattern_bytes(const Csr& p) {
 }  // namespace
 
 RankMemory::~RankMemory() {
-  for (const Block& block : blocks_)
-    if (block.raw != nullptr) storage(block.space).give(block.space, block.raw);
+  for (const auto& [id, block] : blocks_) storage(block.space).give(block.space, block.raw);
 }
 
 void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
@@ -34,18 +33,20 @@ void RankMemory::allocate(std::uint32_t id, std::int64_t bytes, Space space) {
     storage(space).set(space, static_cast<char*>(raw) + guard, kPoison, bytes);
   }
   const std::lock_guard lock(mutex_);
-  if (blocks_.size() <= id) blocks_.resize(id + 1);
-  ORRERY_ASSERT(blocks_[id].raw == nullptr);
-  blocks_[id] = {raw, bytes, space};
+  const bool is_new = blocks_.try_emplace(id, Block{raw, bytes, space}).second;
+  ORRERY_ASSERT(is_new);
   held(space, bytes);
 }
 
 bool RankMemory::free(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
-  const bool whole = intact(blocks_[id]);
-  storage(blocks_[id].space).give(blocks_[id].space, blocks_[id].raw);
-  held(blocks_[id].space, -blocks_[id].bytes);
-  blocks_[id] = {};
+  const auto found = blocks_.find(id);
+  ORRERY_ASSERT(found != blocks_.end());
+  const Block block = found->second;
+  const bool whole = intact(block);
+  storage(block.space).give(block.space, block.raw);
+  held(block.space, -block.bytes);
+  blocks_.erase(found);
   return whole;
 }
 
@@ -70,8 +71,9 @@ void RankMemory::share_sparse(std::uint32_t id, const RankMemory& owner) {
   HeldPattern shared;
   {
     const std::lock_guard lock(owner.mutex_);
-    ORRERY_ASSERT(id < owner.patterns_.size());
-    shared = owner.patterns_[id];
+    const auto found = owner.patterns_.find(id);
+    ORRERY_ASSERT(found != owner.patterns_.end());
+    shared = found->second;
   }
   shared.bytes = 0;
   hold_pattern(id, std::move(shared));
@@ -79,29 +81,30 @@ void RankMemory::share_sparse(std::uint32_t id, const RankMemory& owner) {
 
 void RankMemory::hold_pattern(std::uint32_t id, HeldPattern pattern) {
   const std::lock_guard lock(mutex_);
-  if (patterns_.size() <= id) patterns_.resize(id + 1);
   held(Space::device, pattern.bytes);
   patterns_[id] = std::move(pattern);
 }
 
 void RankMemory::remove_sparse(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
-  held(Space::device, -patterns_[id].bytes);
-  patterns_[id] = {};
+  const auto found = patterns_.find(id);
+  ORRERY_ASSERT(found != patterns_.end());
+  held(Space::device, -found->second.bytes);
+  patterns_.erase(found);
 }
 
 Csr& RankMemory::change_sparse(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
-  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
-  HeldPattern& held = patterns_[s.id];
+  HeldPattern& held = held_pattern(s.id);
   if (!held.room) held.pattern = held.room = std::make_shared<Csr>(*held.pattern);
   return *held.room;
 }
 
 Csr& RankMemory::fill_sparse(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
-  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].room);
-  Csr& room = *patterns_[s.id].room;
+  const HeldPattern& held = held_pattern(s.id);
+  ORRERY_ASSERT(held.room);
+  Csr& room = *held.room;
   const auto offsets = static_cast<std::size_t>(s.shape.rows) + 1;
   const auto entries = static_cast<std::size_t>(s.nnz);
   ORRERY_ASSERT(offsets <= room.offsets.capacity() && entries <= room.columns.capacity());
@@ -114,7 +117,8 @@ Csr& RankMemory::fill_sparse(const Sparse& s) const {
 
 bool RankMemory::guards_intact() const {
   const std::lock_guard lock(mutex_);
-  return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block& b) { return intact(b); });
+  return std::all_of(blocks_.begin(), blocks_.end(),
+                     [&](const auto& block) { return intact(block.second); });
 }
 
 std::int64_t RankMemory::bytes_in_use(Space space) const {
@@ -129,8 +133,13 @@ std::int64_t RankMemory::peak_bytes(Space space) const {
 
 const Csr& RankMemory::pattern(const Sparse& s) const {
   const std::lock_guard lock(mutex_);
-  ORRERY_ASSERT(s.id < patterns_.size() && patterns_[s.id].pattern);
-  return *patterns_[s.id].pattern;
+  return *held_pattern(s.id).pattern;
+}
+
+RankMemory::HeldPattern& RankMemory::held_pattern(std::uint32_t id) const {
+  const auto found = patterns_.find(id);
+  ORRERY_ASSERT(found != patterns_.end() && found->second.pattern);
+  return found->second;
 }
 
 void RankMemory::held(Space space, std::int64_t change) {
@@ -140,12 +149,13 @@ void RankMemory::held(Space space, std::int64_t change) {
 
 void* RankMemory::base(std::uint32_t id) const {
   const std::lock_guard lock(mutex_);
-  ORRERY_ASSERT(id < blocks_.size() && blocks_[id].raw != nullptr);
-  return static_cast<char*>(blocks_[id].raw) + rounded(guard_bytes_);
+  const auto found = blocks_.find(id);
+  ORRERY_ASSERT(found != blocks_.end());
+  return static_cast<char*>(found->second.raw) + rounded(guard_bytes_);
 }
 
 bool RankMemory::intact(const Block& block) const {
-  if (block.raw == nullptr || guard_bytes_ == 0) return true;
+  if (guard_bytes_ == 0) return true;
   const std::int64_t guard = rounded(guard_bytes_), behind = rounded(block.bytes) - block.bytes;
   const auto kept = [&](std::int64_t first, std::int64_t count) {
     std::vector<unsigned char> bytes(static_cast<std::size_t>(count));

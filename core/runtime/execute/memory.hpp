@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
+#include <unordered_map>
 
 #include "core/base/error.hpp"
 #include "core/ops/tensor.hpp"
@@ -83,6 +83,7 @@ class RankMemory {
   };
   Storage& storage(Space space) const { return space == Space::server_host ? server_ : storage_; }
   void hold_pattern(std::uint32_t id, HeldPattern pattern);
+  HeldPattern& held_pattern(std::uint32_t id) const;
   void* base(std::uint32_t id) const;
   bool intact(const Block& block) const;
   void held(Space space, std::int64_t change);
@@ -92,8 +93,9 @@ class RankMemory {
   std::int64_t guard_bytes_;
   mutable std::mutex mutex_;
   std::array<std::int64_t, kSpaces> in_use_{}, peak_{};
-  std::vector<Block> blocks_;
-  mutable std::vector<HeldPattern> patterns_;  ///< changed by change_sparse() as memory is
+  std::unordered_map<std::uint32_t, Block> blocks_;
+  /// Changed by change_sparse() as memory is.
+  mutable std::unordered_map<std::uint32_t, HeldPattern> patterns_;
 };
 
 }  // namespace orrery
