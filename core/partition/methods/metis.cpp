@@ -1,10 +1,12 @@
 #include "core/partition/methods/metis.hpp"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 #include <metis.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -141,3 +143,15 @@ Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& o
 }
 
 }  // namespace orrery
+
+/// METIS calls this function of its own library when it begins. It takes SIGTERM, which it raises for
+/// errors in its arguments, and leaves by a long jump: a SIGTERM from outside would count as such an
+/// error, or jump with a thread that METIS does not run on. The signal stays with whoever has it.
+extern "C" int gk_sigtrap() {
+  static const auto trap = reinterpret_cast<int (*)()>(::dlsym(RTLD_NEXT, "gk_sigtrap"));
+  struct sigaction before {};
+  ::sigaction(SIGTERM, nullptr, &before);
+  const int trapped = trap();
+  ::sigaction(SIGTERM, &before, nullptr);
+  return trapped;
+}

@@ -136,6 +136,24 @@ TEST_F(Interrupted, CommandsEndWithOneLineAndLeaveNothing) {
   }
 }
 
+/// METIS takes SIGTERM for errors of its own, and would leave its function by a jump.
+TEST_F(Interrupted, CutsEndWithSigtermToo) {
+  ASSERT_EQ(orrery("dataset generate rmat --vertices 300000 --edges 3000000 --out " +
+                   in("large").string()),
+            0)
+      << read("err");
+  for (const double seconds : {0.6, 1.2}) {
+    const pid_t program = start({"partition", in("large").string(), "--method", "metis", "--parts",
+                                 "64", "--out", in("cut").string()});
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    ::kill(program, SIGTERM);
+
+    EXPECT_EQ(wait_for(program), 130);
+    EXPECT_EQ(read("err"), "orrery: interrupted\n");
+    EXPECT_FALSE(std::filesystem::exists(in("cut")));
+  }
+}
+
 TEST_F(Interrupted, TrainingStopsAfterItsEpochAndSaysSoAboveItsTable) {
   const pid_t program =
       start({"run", experiment(R"(, "strategy": {"type": "spmm_1d"}, "cluster": {"ranks": 2})"),
