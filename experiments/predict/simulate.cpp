@@ -185,6 +185,17 @@ void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile&
 
 }  // namespace
 
+/// Ranks on one CPU share its cores, and with them its peaks. Tables of measured times have the number
+/// of threads among their axes.
+void share_peaks(sim::Roofline& roofline, const Experiment& experiment) {
+  const int cores = experiment.cluster->cores_of(experiment.devices.front());
+  if (cores == 0) return;
+  const double share = std::min(1.0, static_cast<double>(kernel_threads(experiment)) / cores);
+  for (double* peak :
+       {&roofline.flops_per_second, &roofline.bytes_per_second, &roofline.cache_bytes_per_second})
+    *peak *= share;
+}
+
 sim::DeviceProfile profile_of(const Experiment& experiment, Efficiencies which) {
   std::set<std::string> names;
   for (int r = 0; r < experiment.ranks(); ++r) names.insert(device_of(experiment, r).profile);
@@ -196,6 +207,7 @@ sim::DeviceProfile profile_of(const Experiment& experiment, Efficiencies which) 
                                   fmt::join(names, ", ")));
   sim::DeviceProfile profile = load_profile(*names.begin(), which);
   for (const auto& [kind, factor] : experiment.simulation.scale) profile.scale[kind] = factor;
+  share_peaks(profile.roofline, experiment);
   require_skew_counts(experiment, profile);
   const std::string& host = experiment.cluster->host.profile;
   if (host.empty()) return profile;

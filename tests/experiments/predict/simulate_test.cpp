@@ -408,5 +408,28 @@ TEST_F(Simulate, MistakesAreToldBeforeAnythingIsReplayed) {
                NeedsStructure);
 }
 
+/// A profile of peak figures is that of the whole processor. Ranks that divide its cores do not multiply
+/// its rates.
+TEST_F(Simulate, OfRanksOnOneProcessorSharesItsPeaks) {
+  std::string name = (std::filesystem::path(::testing::TempDir()) / "orrery_XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(name.data());
+  Json cluster = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/clusters/r5-16-25gbe.json"));
+  cluster["servers"]["value"] = 1;
+  cluster["device_types"]["r5-16"]["cores"] = {{"value", 32}, {"source", "made up"}};
+  cluster["server"].erase("host_cores");  // a machine that is a device has its own
+  const std::string file = (folder / "cpu.json").string();
+  std::ofstream(file) << cluster;
+  const auto gemm_of = [&](int ranks) {
+    return simulated(experiment_with(
+                         {fmt::format(R"(cluster={{"file": "{}", "ranks": {}}})", file, ranks),
+                          "model.hidden=1024", "strategy.type=full_graph"}))
+        .measured.breakdown.compute_by_kind.at("gemm");
+  };
+
+  const double alone = gemm_of(1);
+  for (const int ranks : {2, 8, 32}) EXPECT_GT(gemm_of(ranks), 0.9 * alone) << ranks;
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace orrery
