@@ -10,6 +10,7 @@
 #include "core/base/whole_file.hpp"
 #include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/checksum.hpp"
+#include "experiments/results/differences.hpp"
 
 namespace orrery {
 namespace {
@@ -26,20 +27,11 @@ fs::path file_of(const fs::path& folder, int rank, int layer) {
 
 void require_same(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
                   const fs::path& folder) {
-  const auto a = kept.flatten(), b = now.flatten();
-  for (const auto* list : {&a, &b})
-    for (const auto& [pointer, value] : list->items()) {
-      const auto shown = [&](const nlohmann::ordered_json& j) {
-        return j.contains(pointer) ? j[pointer].dump() : "absent";
-      };
-      if (shown(a) == shown(b)) continue;
-      std::string path = pointer.substr(std::min<std::size_t>(1, pointer.size()));
-      for (char& c : path)
-        if (c == '/') c = '.';
-      throw ConfigError(path, fmt::format("is {} here, but {} in {}; resume the same inference, or "
-                                          "start anew without --resume",
-                                          shown(b), shown(a), folder.string()));
-    }
+  for (const Difference& one : differences(kept, now))
+    throw ConfigError(one.key,
+                      fmt::format("is {} here, but {} in {}; resume the same inference, or "
+                                  "start anew without --resume",
+                                  one.now, one.kept, folder.string()));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "experiments/config/strategy_keys.hpp"
+#include "experiments/results/differences.hpp"
 #include "experiments/results/results.hpp"
 
 namespace orrery {
@@ -66,28 +67,18 @@ void require_same_identity(const Json& kept, const Json& now, const std::string&
                       fmt::format("the weights here are learned {}, but those in {} {}; {}",
                                   learned(now), origin, learned(kept), advice));
   }
-  const Json a = kept.flatten(), b = now.flatten();
-  const auto differs = [&](const std::string& pointer) {
-    const auto shown = [&](const Json& j) {
-      return j.contains(pointer) ? j[pointer].dump() : "absent";
-    };
-    if (shown(a) == shown(b)) return;
+  for (const Difference& one : differences(kept, now)) {
     // Its meaning is known with the graph, and is the same for the same data.
-    const bool by_graph = shown(a) == "\"auto\"" || shown(b) == "\"auto\"";
-    if ((pointer == "/model/normalisation" || pointer == "/partition/parts") && by_graph) return;
+    const bool by_graph = one.kept == "\"auto\"" || one.now == "\"auto\"";
+    if ((one.key == "model.normalisation" || one.key == "partition.parts") && by_graph) continue;
     // The number that fits is known with the strategy, and compared then.
     const auto fits = [](const std::string& text) {
       return text == "\"fit\"" || text == "\"fit_drawn\"";
     };
-    if (pointer == "/strategy/batch" && (fits(shown(a)) || fits(shown(b)))) return;
-    std::string path = pointer.empty() ? "experiment" : pointer.substr(1);
-    for (char& c : path)
-      if (c == '/') c = '.';
+    if (one.key == "strategy.batch" && (fits(one.kept) || fits(one.now))) continue;
     throw ConfigError(
-        path, fmt::format("is {} here, but {} in {}; {}", shown(b), shown(a), origin, advice));
-  };
-  for (const auto& [pointer, value] : a.items()) differs(pointer);
-  for (const auto& [pointer, value] : b.items()) differs(pointer);
+        one.key, fmt::format("is {} here, but {} in {}; {}", one.now, one.kept, origin, advice));
+  }
 }
 
 Json to_json(const std::vector<NamedShape>& names) {

@@ -10,6 +10,7 @@
 #include "core/graph/files/bytes_of.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/results/differences.hpp"
 #include "experiments/results/run_report.hpp"
 
 namespace orrery {
@@ -51,22 +52,12 @@ WholeLines whole_lines(const fs::path& file) {
   return whole;
 }
 
-/// The first key, by its path, in which two files differ.
 void require_same_base(const Json& kept, const Json& now, const fs::path& folder) {
-  const Json a = kept.flatten(), b = now.flatten();
-  for (const Json* keys : {&a, &b})
-    for (const auto& [pointer, value] : keys->items()) {
-      const auto shown = [&pointer = pointer](const Json& file) {
-        return file.contains(pointer) ? file[pointer].dump() : "absent";
-      };
-      if (shown(a) == shown(b)) continue;
-      std::string path = pointer.substr(1);
-      std::replace(path.begin(), path.end(), '/', '.');
-      throw ConfigError(path,
-                        fmt::format("is {} here, but {} in the sweep that {} holds; give another "
-                                    "--out, or sweep the key",
-                                    shown(b), shown(a), folder.string()));
-    }
+  for (const Difference& one : differences(kept, now))
+    throw ConfigError(one.key,
+                      fmt::format("is {} here, but {} in the sweep that {} holds; give another "
+                                  "--out, or sweep the key",
+                                  one.now, one.kept, folder.string()));
 }
 
 }  // namespace
