@@ -41,13 +41,29 @@ std::string shortened(const std::string& message) {
   return message.substr(0, kEnds) + " [...] " + message.substr(message.size() - kEnds);
 }
 
+/// Several faults of a file stand in lines of their own: "and 2 more:", then two blanks before each.
+/// Other line ends come from names, and are shown as "\n".
+std::string lines_of(const std::string& message) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= message.size();) {
+    std::size_t end = message.find('\n', begin);
+    while (end != std::string::npos && message.compare(end + 1, 4, "and ") != 0 &&
+           message.compare(end + 1, 2, "  ") != 0)
+      end = message.find('\n', end + 1);
+    end = std::min(end, message.size());
+    lines += (begin == 0 ? "" : "\n") + orrery::one_line(message.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 /// If many ranks make the same mistake, rank 0 reports it at once, and the others only if they live
 /// on, which means that the mistake was theirs alone.
 int fail(const std::string& message, int exit_code) {
   const orrery::Launch launch = orrery::launch_from_environment();
   if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   const std::string rank = launch.rank > 0 ? fmt::format("rank {}: ", launch.rank) : "";
-  orrery::tell("orrery: error: {}{}\n", rank, orrery::one_line(shortened(message)));
+  orrery::tell("orrery: error: {}{}\n", rank, lines_of(shortened(message)));
   return exit_code;
 }
 
@@ -80,6 +96,15 @@ void require_stack() {
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kLeast)
     throw orrery::Error(fmt::format("expected a stack of at least {} KiB, found {} (ulimit -s)",
                                     kLeast >> 10U, stack.rlim_cur >> 10U));
+}
+
+/// Results name what they were made from and where they lie, in UTF-8.
+void require_utf8(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (!orrery::is_utf8(argv[i]))
+      throw orrery::ConfigError(argv[i],
+                                "is not UTF-8, in which all results are written: give the file or "
+                                "folder another name, such as one of ASCII letters");
 }
 
 /// A script that is killed cannot end what it started: it asks for that beforehand, by its number.
@@ -124,6 +149,7 @@ int main(int argc, char** argv) {
       tell("{}", overview(*app));
       return kWrongUse;
     }
+    require_utf8(argc, argv);
     require_known_command(*app, word);
     app->parse(argc, argv);
     return with_output_written(exit_code);

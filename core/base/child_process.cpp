@@ -142,7 +142,10 @@ int ChildProcess::wait() {
   close_input();
   ::close(std::exchange(output_, -1));
   int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(process_, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    status = SIGKILL;  // who ends all programs that this one has started has waited for it
+    break;
   }
   process_ = -1;
   return status;

@@ -110,6 +110,8 @@ void append_to_file(const fs::path& file, const std::string& lines, bool durable
   }
 }
 
+void flush_file(const fs::path& file) { flush(file); }
+
 void flush_folder(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_directory() || entry.is_regular_file()) flush(entry.path());

@@ -19,6 +19,11 @@ void write_file(const std::filesystem::path& file, const std::string& text);
 /// Errors    Error naming the file and the system's reason
 void append_to_file(const std::filesystem::path& file, const std::string& lines, bool durable);
 
+/// Flushes what was appended to a file before.
+///
+/// Errors    Error naming the file and the system's reason
+void flush_file(const std::filesystem::path& file);
+
 /// Flushes a folder and everything in it to the disk.
 ///
 /// Errors    Error naming the file and the system's reason

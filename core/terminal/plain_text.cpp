@@ -44,6 +44,12 @@ bool has_control_characters(std::string_view text) {
   return false;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0, length = 0; i < text.size(); i += length)
+    if ((length = length_of(text, i)) == 0) return false;
+  return true;
+}
+
 std::string one_line(std::string_view text) {
   std::string line;
   line.reserve(std::min(text.size(), kMostBytes));

@@ -44,8 +44,8 @@ std::string csv_of(const fs::path& log) {
 
 EpochLog::EpochLog(const ResultFolder* results, const LogOptions& options) : results_(results) {
   if (results == nullptr) return;
-  files_.push_back({"epochs.jsonl"});
-  const fs::path log = results->path() / "epochs.jsonl";
+  files_.push_back({kEpochLog});
+  const fs::path log = results->path() / kEpochLog;
   if (options.csv) {
     results->write("epochs.csv", csv_of(log));
     files_.push_back({"epochs.csv"});

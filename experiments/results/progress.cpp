@@ -14,8 +14,9 @@ namespace orrery {
 
 using Clock = std::chrono::steady_clock;
 
-ProgressBar::ProgressBar(std::string label, int total, bool enabled)
+ProgressBar::ProgressBar(std::string label, int before, int total, bool enabled)
     : label_(std::move(label)),
+      before_(before),
       total_(total),
       enabled_(enabled),
       activity_(fmt::format("training {}, {} epochs", label_, total)) {}
@@ -28,7 +29,8 @@ void ProgressBar::update(int done, std::optional<double> loss,
   std::string text = fmt::format("epoch {}/{}", done, total_);
   if (loss) text += fmt::format("  loss {:.4f}", *loss);
   if (validation_accuracy) text += fmt::format("  validation {:.1f} %", 100 * *validation_accuracy);
-  if (!last) text += fmt::format("  {} left", human_seconds(elapsed / done * (total_ - done)));
+  if (!last)
+    text += fmt::format("  {} left", human_seconds(elapsed / (done - before_) * (total_ - done)));
   const std::string labelled = fmt::format("{}  {}", label_, text);
   constexpr int kWidth = 24;
   const int filled = static_cast<int>(std::int64_t{kWidth} * done / total_);

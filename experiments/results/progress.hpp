@@ -14,14 +14,15 @@ namespace orrery {
 /// every activity).
 class ProgressBar {
  public:
-  /// `enabled` false: only says that it trains, if activities are shown.
-  ProgressBar(std::string label, int total, bool enabled);
+  /// `before`: of the total epochs, those that a resumed training has behind it. `enabled` false: only
+  /// says that it trains, if activities are shown.
+  ProgressBar(std::string label, int before, int total, bool enabled);
   /// `done` of the total epochs are done.
   void update(int done, std::optional<double> loss, std::optional<double> validation_accuracy);
 
  private:
   std::string label_;
-  int total_;
+  int before_, total_;
   bool enabled_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Activity activity_;

@@ -94,7 +94,7 @@ std::optional<bool> put_first(const fs::path& file, const std::string& text) {
 
 /// What is written into the folder of a run.
 constexpr const char* kFiles[] = {"result.json",  "sweep.json",     "timeline.json",
-                                  "failure.json", "config.json",    "epochs.jsonl",
+                                  "failure.json", "config.json",    kEpochLog,
                                   "epochs.csv",   "checkpoint.bin", "best.bin"};
 
 /// Files that write_file() had not finished when their process was killed.
@@ -162,13 +162,16 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
-  for (const char* name :
-       {"epochs.jsonl", "epochs.csv", "config.json", "checkpoint.bin", "best.bin"})
+  for (const char* name : {kEpochLog, "epochs.csv", "config.json", "checkpoint.bin", "best.bin"})
     fs::remove(path_ / name, error);
 }
 
 ResultFolder::~ResultFolder() {
   ::close(lock_);  // the file stays: if it were removed, two runs could lock it
+}
+
+void ResultFolder::flush_epochs() const {
+  if (fs::exists(path_ / kEpochLog)) flush_file(path_ / kEpochLog);
 }
 
 void ResultFolder::append(const std::string& name, const std::string& lines) const {

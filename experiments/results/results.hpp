@@ -27,6 +27,8 @@ void require_replaceable(const std::filesystem::path& folder, Existing existing)
 /// killed after its result was written and before its timeline was.
 void remove_unfinished(const std::filesystem::path& folder);
 
+inline constexpr const char* kEpochLog = "epochs.jsonl";  ///< in the folder of a run
+
 /// The folder of one run.
 class ResultFolder {
  public:
@@ -44,6 +46,8 @@ class ResultFolder {
   }
   /// Appends whole lines to a log of the folder.
   void append(const std::string& name, const std::string& lines) const;
+  /// Has the log of epochs on the disk, if there is one: what is written after that may count on it.
+  void flush_epochs() const;
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.bin"; }
   /// The weights of the best validation accuracy (train.keep_best).

@@ -55,7 +55,7 @@ Earlier take_up(const ResultFolder& folder, const Json& resolved, const std::str
   if (done > resolved["train"]["epochs"])
     throw ConfigError("train.epochs", fmt::format("is {}, but the checkpoint has seen {} epochs",
                                                   resolved["train"]["epochs"].get<int>(), done));
-  const fs::path log = folder.path() / "epochs.jsonl";
+  const fs::path log = folder.path() / kEpochLog;
   std::ifstream in(log);
   std::string line, kept;
   for (int epoch = 0; epoch < done && std::getline(in, line); ++epoch) {

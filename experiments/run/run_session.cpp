@@ -273,8 +273,10 @@ struct Writing {
                                                     const std::vector<Experiment>& experiments,
                                                     const RunOptions& options) {
     if (!options.sweep) return folder;
-    if (std::filesystem::exists(folder / "result.json"))
-      throw Error(folder.string() + ": holds the result of a run; choose another --out");
+    const bool of_run = std::filesystem::exists(folder / "sweep.json") &&
+                        !std::filesystem::exists(folder / kSweepBase);
+    if (of_run || std::filesystem::exists(folder / "result.json"))
+      throw Error(folder.string() + ": holds the result of `orrery run`; choose another --out");
     require_same_sweep(folder, experiments);
     return folder;
   }

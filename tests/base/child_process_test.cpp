@@ -1,6 +1,7 @@
 #include "core/base/child_process.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -86,6 +87,14 @@ TEST(ChildProcess, HasNoPipeOfAnother) {
   EXPECT_NE(run->output.find("pipe:["), std::string::npos) << "its own";
   for (const int end : {other.input(), other.output()})
     EXPECT_EQ(run->output.find(name_of(end)), std::string::npos) << run->output;
+}
+
+/// As an interrupted program does with all that it has started.
+TEST(ChildProcess, ThatSomebodyElseHasWaitedForHasNotSucceeded) {
+  ChildProcess child({"true"});
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0);
+
+  EXPECT_FALSE((ProgramRun{"", child.wait()}.succeeded()));
 }
 
 TEST(ChildProcess, EndsWithTheThreadThatStartedIt) {

@@ -25,6 +25,8 @@ TEST(PlainText, ShowsControlCharactersAsDigits) {
 /// RFC 3629: cut, overlong, surrogates, above U+10FFFF.
 TEST(PlainText, ShowsBytesThatAreNoUtf8AsDigits) {
   EXPECT_EQ(one_line("a\xff"), "a\\xff");
+  for (const char* text : {"a\xff", "\xe2\x82", "\xc0\xaf", "r\xe9s"}) EXPECT_FALSE(is_utf8(text));
+  for (const char* text : {"", "größer", "\U0001F680", "a\n"}) EXPECT_TRUE(is_utf8(text));
   EXPECT_EQ(one_line("\xe2\x82"), "\\xe2\\x82");
   EXPECT_EQ(one_line("\xc0\xaf"), "\\xc0\\xaf");
   EXPECT_EQ(one_line("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");

@@ -134,6 +134,22 @@ TEST_F(OddFiles, AVeryLongNameIsToldByItsEnds) {
   EXPECT_LT(said.size(), 5000U);
 }
 
+/// Results, which are JSON, name their folder.
+TEST_F(OddFiles, ANameThatIsNoUtf8IsRefusedBeforeAnythingIsDone) {
+  const std::string said = error_of({"run", path("e.json"), "--out", path("r\xe9s")}, 2);
+
+  EXPECT_NE(said.find("r\\xe9s: is not UTF-8, in which all results are written"), std::string::npos)
+      << said;
+}
+
+TEST_F(OddFiles, AFileOfSeveralFaultsHasALineForEach) {
+  std::ofstream(path("e.json")) << R"({"name": "odd"})";
+
+  EXPECT_EQ(error_of({"plan", path("e.json")}, 2),
+            "orrery: error: dataset: is required\nand 2 more:\n  model: is required\n"
+            "  strategy: is required\n");
+}
+
 TEST_F(OddFiles, AFolderOfClustersBesideThoseThatShipHidesNone) {
   fs::create_directories(folder_ / "configs/clusters");
   std::ofstream(path("configs/clusters/mine.json")) << "{}";

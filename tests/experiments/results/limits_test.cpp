@@ -40,6 +40,21 @@ TEST(LimitedBy, TheSumOfCommunicationsWhereNoneAloneIsLargest) {
             "30 %)");
 }
 
+TEST(LimitedBy, SaysThatOtherBatchesMayNotFit) {
+  Json result = result_with(parts(8, 2, 0, 0, 0));
+  result["device_bytes"] = 2000;
+  result["peak_bytes_bound"] = 2000;
+  EXPECT_EQ(sentence(limited_by(result)).find("other batches"), std::string::npos);
+
+  result["peak_bytes_bound"] = 2048;
+
+  EXPECT_NE(
+      sentence(limited_by(result))
+          .find("memory is 95 % full; other batches may need up to 2.00 KiB, which does not fit"),
+      std::string::npos)
+      << limited_by(result);
+}
+
 TEST(LimitedBy, CommunicationWithItsBusiestLink) {
   Json result = result_with(parts(1, 0, 9, 0, 0));
   result["links"] = {{{"name", "a > b"}, {"utilisation", 0.2}},

@@ -72,8 +72,8 @@ TEST(SetUp, OfPreloadingIsMeasuredInRealRunsAndLeftOutOfSimulations) {
                 (folder.path() / "sim").string());
 
   const Json set_up = result("real").at("set_up");
-  EXPECT_GT(set_up["partition_seconds"], 1e-3);
-  EXPECT_GT(set_up["structure_seconds"], 1e-3);
+  EXPECT_GT(set_up["partition_seconds"], 0.0);
+  EXPECT_GT(set_up["structure_seconds"], 0.0);
   EXPECT_GT(set_up["device_seconds"], 0.0);
   EXPECT_LT(set_up["partition_seconds"].get<double>() + set_up["structure_seconds"].get<double>(),
             result("real")["startup"]["until_first_epoch_seconds"]);

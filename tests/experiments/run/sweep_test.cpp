@@ -107,6 +107,7 @@ TEST_F(SweepCommand, KilledAtRandomMomentsHasEveryCombinationOnceAndRepeatsNone)
   for (const auto& [label, times] : seen) EXPECT_EQ(times, 1) << label;
   EXPECT_EQ(sweep_json()["sweep"].size(), 20U);
   EXPECT_EQ(sweep_json()["missing"], 0);
+  EXPECT_FALSE(sweep_json().contains("mean_test_accuracy")) << "they differ in more than a seed";
 }
 
 TEST_F(SweepCommand, ThatIsDoneRunsNothingAgain) {
@@ -171,6 +172,20 @@ TEST_F(SweepCommand, OfAnotherFileIsRefusedBeforeAnythingIsReplaced) {
   EXPECT_EQ(text_of(folder_ / "out" / "sweep.json"), told);
   EXPECT_EQ(run({"--set", "sweep={\"seed\": [3]}"}), 0) << "more of the same";
   EXPECT_EQ(lines().size(), 3U);
+}
+
+TEST_F(SweepCommand, IntoTheFolderOfASweepThatRunDidIsRefused) {
+  const std::string out = (folder_ / "out").string();
+  ASSERT_EQ(std::system(fmt::format("'{}' run '{}' --out '{}' --quiet >/dev/null 2>&1",
+                                    ORRERY_BINARY, (folder_ / "e.json").string(), out)
+                            .c_str()),
+            0);
+  const std::string told = text_of(folder_ / "out" / "sweep.json");
+
+  EXPECT_EQ(run({"--set", "train.epochs=1"}), 1);
+
+  EXPECT_EQ(text_of(folder_ / "out" / "sweep.json"), told);
+  EXPECT_FALSE(fs::exists(log()));
 }
 
 TEST_F(SweepCommand, OnAClusterFileThatWasEditedIsRefused) {
