@@ -5,7 +5,7 @@ import epoch_parts
 import limits
 import page
 import svg
-import trace
+import timeline_file
 import units
 
 LANE = 16  # pixels
@@ -126,12 +126,12 @@ def typical(run, kept):
 
 def sections(run):
     """The timeline of one kept epoch, and memory over it."""
-    kept, ranks = trace.extent(run.timeline) if run.timeline else ([], [])
+    kept, ranks = timeline_file.extent(run.timeline) if run.timeline else ([], [])
     if not kept:
         return []
     epoch, took = typical(run, kept)
     chosen, note = shown_ranks(run, ranks)
-    read = trace.read_epoch(run.timeline, epoch, chosen)
+    read = timeline_file.read_epoch(run.timeline, epoch, chosen)
     if not read:
         return []
     caption = f"Epoch {epoch} (the first is 0), without its evaluation"

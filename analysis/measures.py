@@ -6,7 +6,7 @@ from statistics import mean as mean_of, stdev
 
 import figure_runs
 import intervals
-import trace
+import timeline_file
 from cell_measures import CELL_MEASURES
 from cut_measures import CUT_MEASURES
 from figure_breakdowns import BREAKDOWN_MEASURES
@@ -63,8 +63,8 @@ def part_seconds(experiments, spec):
 def product_spans(run, stage, layer):
     """The timelines of all ranks with only the spans of one distributed product A·H: sparse
     products and the communication of that stage and layer, in the last kept epoch."""
-    epochs, ranks = trace.extent(run.timeline)
-    timelines = trace.read_epoch(run.timeline, epochs[-1], ranks)
+    epochs, ranks = timeline_file.extent(run.timeline)
+    timelines = timeline_file.read_epoch(run.timeline, epochs[-1], ranks)
     for timeline in timelines:
         timeline.spans = [
             s for s in timeline.spans

@@ -60,6 +60,12 @@ class Run:
         return self.result.get("backend") in ("sim", "model")
 
     @property
+    def score(self):
+        """What its accuracies are: of link prediction the AUC stands where they do."""
+        predicts_links = any(isinstance(told.get("links"), dict) for told in (self.config, self.result))
+        return "AUC" if predicts_links else "accuracy"
+
+    @property
     def interrupted(self):
         """"after 12 of 100 epochs" if training was interrupted, else nothing."""
         if not self.result.get("interrupted"):
@@ -96,6 +102,11 @@ class Run:
     def timeline(self):
         file = self.folder / "timeline.json" if self.folder else None
         return file if file and file.is_file() else None
+
+
+def score_of(runs):
+    """The word for the accuracies of several runs; what did not fit into memory has none."""
+    return " or ".join(sorted({run.score for run in [run for run in runs if not run.out_of_memory] or runs}, reverse=True))
 
 
 @dataclass

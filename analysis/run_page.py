@@ -65,7 +65,7 @@ def headline(run):
         entries.append((units.bytes_(max(result["peak_bytes"])), "peak memory of a rank"))
     entries.append((units.bytes_(moved.get("internal", 0)), "received per epoch inside servers"))
     entries.append((units.bytes_(moved.get("external", 0)), "received per epoch between servers"))
-    for key, name in [("test_accuracy", "test accuracy"), ("val_accuracy", "validation accuracy")]:
+    for key, name in [("test_accuracy", f"test {run.score}"), ("val_accuracy", f"validation {run.score}")]:
         if result.get(key) is not None:
             entries.append((units.percent(result[key]), name))
     if result.get("loss") is not None:
@@ -172,8 +172,9 @@ def learning(run):
         most, least = max(y for _, y in loss), min(0, min(y for _, y in loss))
         content.append(_curves("Training loss by epoch", {"loss": loss}, units.plain, (least, most)))
     if scores := {name: points for name, points in series.items() if name != "loss"}:
-        content.append(_curves("Accuracy by epoch, of each split of the vertices", scores,
-                               units.percent, (0, 1)))
+        caption = ("AUC by epoch, of each split of the links" if run.score == "AUC" else
+                   "Accuracy by epoch, of each split of the vertices")
+        content.append(_curves(caption, scores, units.percent, (0, 1)))
     return page.section("Learning", *content)
 
 

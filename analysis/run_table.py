@@ -7,6 +7,7 @@ import statistics
 import epoch_parts
 import intervals
 import units
+from result_folder import score_of
 from run_page import how_it_was_made
 
 # The name of a column, and what it holds of a result. Seconds and bytes, as everywhere in files.
@@ -90,7 +91,7 @@ def as_tex(runs):
     """A table for LaTeX's package booktabs, with a line for each run; comments say what its columns are."""
     swept = _swept(runs)
     header = [*(key.removesuffix(".type").rsplit(".", 1)[-1] for key in swept or ["strategy"]), "median epoch",
-              "computation", "communication", "moved", "memory", "test accuracy"]
+              "computation", "communication", "moved", "memory", f"test {score_of(runs)}"]
     lines, mixed = [], len({run.simulated for run in runs}) > 1
     for run in runs:
         result, settings = run.result, dict(run.settings)

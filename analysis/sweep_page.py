@@ -13,6 +13,7 @@ import page
 import run_page
 import simulations
 import units
+from result_folder import score_of
 
 FEW = 4  # runs whose sections are open from the start
 # Keys of "cluster" that say how many ranks there are.
@@ -62,7 +63,7 @@ def overview(sweep):
         charts.legend_of_parts(present, bars),
         charts.stacked_bars(bars, present, "parts of the epoch by combination"),
         page.table("All combinations", [sweep.swept_key() or "combination", "how", "median epoch", "moved per epoch",
-                                        "peak per rank", "test accuracy", "what limited it"],
+                                        "peak per rank", f"test {score_of(sweep.runs)}", "what limited it"],
                    rows, words={1, 6}))
     return page.section("All combinations", drawn, cannot_tell(sweep, names))
 
@@ -100,7 +101,7 @@ def spread(values, unit, digits):
 
 def over_seeds(sweep):
     """Means and deviations of runs that differ in their seed alone, as the terminal tells them."""
-    rows = []
+    rows, score = [], score_of(sweep.runs)
     for settings, runs in alike(sweep):
         of = lambda key: [100 * r.result[key] for r in runs if r.result.get(key) is not None]
         epochs = [r.result["epoch_seconds"] for r in runs]
@@ -112,9 +113,9 @@ def over_seeds(sweep):
     if not rows:
         return None
     return page.section("Over seeds", page.table(
-        "Runs that differ in their seed alone: mean ± sample standard deviation of accuracies, median "
-        "(least to most) of epochs, and the part that limited them",
-        ["settings", "runs", "test accuracy", "validation accuracy", "epoch", "limited by"], rows,
+        f"Runs that differ in their seed alone: mean ± sample standard deviation of the {score}, median (least to most) of "
+        "epochs, and the part that limited them",
+        ["settings", "runs", f"test {score}", f"validation {score}", "epoch", "limited by"], rows,
         words={4, 5}))
 
 

@@ -30,7 +30,7 @@ def section(run):
              for cluster, simulated in (run.result.get("simulated_on") or {}).items() if simulated.get("epoch_seconds")]
     rows = [[f"{units.percent(accuracy)} ({units.percent(share, 0)} of the best)", str(epochs),
              *(units.seconds(epochs * seconds) for _, seconds in each)] for share, accuracy, epochs in told]
-    caption = (f"Epochs until {split} accuracy (of links: AUC) first came so far, times the median epoch; without "
+    caption = (f"Epochs until {split} {run.score} first came so far, times the median epoch; without "
                "set-up and evaluations")
-    return page.section("Time to accuracy", page.table(
-        caption, ["accuracy", "epochs", *(name for name, _ in each)], rows))
+    return page.section(f"Time to {run.score}", page.table(
+        caption, [run.score, "epochs", *(name for name, _ in each)], rows))

@@ -1,13 +1,16 @@
 """orrery watch DIR: a run or a sweep at the terminal while it goes on, from the files that it writes."""
 
 import argparse
+import contextlib
 import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -83,13 +86,17 @@ class Run:
     def _ask(self):
         """The memory that each rank will hold, from the plan."""
         self.asked = True
+        self.said = tempfile.TemporaryFile("w+")  # a pipe holds less than the plan of many ranks
         self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                                         stdin=subprocess.DEVNULL, stdout=self.said,
+                                         stderr=subprocess.DEVNULL, start_new_session=True,
                                          env=child.environment())
 
     def _take(self):
-        said, self.planning = self.planning.stdout.read(), None
+        self.planning = None
+        with self.said as file:
+            file.seek(0)
+            said = file.read()
         try:
             told = json.loads(said.splitlines()[-1])
             peaks = [rank["peak_bytes"] for rank in told["ranks"]]
@@ -97,6 +104,12 @@ class Run:
             return
         if self.memory is None:
             self.memory = ("will hold at most", peaks)
+
+    def wait_for_plan(self, seconds):
+        """For so long at most: what it says is left out after that."""
+        if self.planning:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.planning.wait(timeout=seconds)
 
     def close(self):
         if self.planning:
@@ -154,38 +167,68 @@ def last(values):
     return values[-1] if values else None
 
 
+GAP = 2  # between columns
+LEAST_NAME = 12  # letters of a name that are kept before a column is left out for it
+
+
+def shortened(name, width):
+    """A name of at most so many letters, "…" in the place of its middle."""
+    made, kept = name, min(len(name), width)
+    while cell_len(made) > width and kept > 0:
+        kept -= 1  # letters beside the mark; some take two cells
+        made = name[:kept // 2] + "…" + name[len(name) - (kept - kept // 2):]
+    return made
+
+
+def fitted(columns, width, leave_out=()):
+    """A table whose cells are whole, from (title, justification, cells). What is too wide is made narrower: the names in
+    the first column are shortened as long as they can be told apart, and the columns that `leave_out` has are left out
+    in that order, with a line that says so."""
+    columns, without = list(columns), []
+    wanted = lambda cells: max(map(cell_len, cells), default=0) + GAP
+    while True:
+        (title, _, names), *others = columns
+        room = width - GAP - sum(wanted([name, *cells]) for name, _, cells in others)
+        short = [shortened(name, max(room, 1)) for name in names]
+        enough = room >= min(LEAST_NAME, wanted([title, *names]) - GAP) and len(set(short)) == len(set(names))
+        drop = None if enough else next((name for name in leave_out if name in [one[0] for one in others]), None)
+        if drop is None:
+            break
+        columns = [one for one in columns if one[0] != drop]
+        without += [drop] if drop else []
+    table = Table(box=None, padding=(0, GAP, 0, 0))
+    for name, justify, _ in columns:
+        table.add_column(shortened(name, max(room, 1)) if name == title else name, justify=justify, no_wrap=True)
+    for cells in zip(short, *(cells for _, _, cells in others)):
+        table.add_row(*map(Text, cells))
+    return Group(table, Text(f"left out at this width: {', '.join(without)}")) if without else table
+
+
 def numbers(run, width):
     """Loss, accuracies and seconds: the last value of each, and its course."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("", "last", "best", "so far"):
-        table.add_column(name, justify="left" if name in ("", "so far") else "right", no_wrap=True)
-    room = max(10, width - 45)
-    loss = run.epochs.column("loss")
-    if loss:
-        table.add_row("loss", f"{loss[-1]:.4f}", f"{min(loss):.4f}", spark(loss, room))
-    for key, name in (("train_accuracy", "training"), ("val_accuracy", "validation"), ("test_accuracy", "test")):
-        if values := run.epochs.column(key):
-            table.add_row(name, percent(values[-1]), percent(max(values)), spark(values, room))
-    if times := run.epochs.column("seconds"):
-        table.add_row(f"epoch, {run.made}", seconds(times[-1]), seconds(min(times)), spark(times, room))
-    return table
+    lines = [("loss", run.epochs.column("loss"), lambda value: f"{value:.4f}", min)]
+    lines += [(name, run.epochs.column(key), percent, max) for key, name in (
+        ("train_accuracy", "training"), ("val_accuracy", "validation"), ("test_accuracy", "test"))]
+    lines.append((f"epoch, {run.made}", run.epochs.column("seconds"), seconds, min))
+    lines = [line for line in lines if line[1]]
+    return fitted([("", "left", [name for name, *_ in lines]),
+                   ("last", "right", [words(values[-1]) for _, values, words, _ in lines]),
+                   ("best", "right", [words(best(values)) for _, values, words, best in lines]),
+                   ("so far", "left", [spark(values, max(10, width - 45)) for _, values, *_ in lines])],
+                  width, ["so far", "best"])
 
 
-def memory(run):
+def memory(run, width):
     if not run.memory or not run.memory[1]:
         return Text("")
     words, peaks = run.memory
     limit = run.result.get("device_bytes") if run.result else None
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("memory of rank")
-    table.add_column(words, justify="right")
-    table.add_column("")
-    most = limit or max(peaks) or 1
-    for rank, peak in list(enumerate(peaks))[:16]:
-        table.add_row(str(rank), units.bytes_(peak), "█" * max(1, int(24 * peak / most)))
-    if len(peaks) > 16:
-        table.add_row("...", f"{len(peaks) - 16} more", "")
-    return table
+    most, shown = limit or max(peaks) or 1, peaks[:16]
+    more = [f"{len(peaks) - 16} more"] if len(peaks) > 16 else []
+    return fitted([("memory of rank", "left", [*map(str, range(len(shown))), *("..." for _ in more)]),
+                   (words, "right", [*map(units.bytes_, shown), *more]),
+                   ("", "left", ["█" * max(1, int(24 * peak / most)) for peak in shown] + ["" for _ in more])],
+                  width, [""])
 
 
 def heading(run):
@@ -197,25 +240,29 @@ def heading(run):
     times = run.epochs.column("seconds")
     if not run.ended and times and total:
         words.append(f"about {seconds(sum(times) / len(times) * (total - done))} left without evaluations")
-    return Text("  ".join(words), style="bold", no_wrap=True, overflow="ellipsis")
+    return Text("  ".join(words), style="bold")
 
 
 def one(run, width):
-    return Group(heading(run), numbers(run, width), memory(run))
+    return Group(heading(run), numbers(run, width), memory(run, width))
 
 
 def several(runs, width):
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("run", "state", "epochs", "loss", "validation", "test", "epoch", "memory", ""):
-        table.add_column(name, justify="left" if name in ("run", "state", "") else "right", no_wrap=True)
+    """A line for each run."""
+    columns = {name: [] for name in ("run", "state", "epochs", "loss", "validation", "test", "epoch", "memory",
+                                     "loss so far")}
     for run in runs:
         loss, times = run.epochs.column("loss"), run.epochs.column("seconds")
         peak = max(run.memory[1]) if run.memory and run.memory[1] else None
-        table.add_row(Text(run.name), f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
-                      f"{loss[-1]:.4f}" if loss else "-", percent(last(run.epochs.column("val_accuracy"))),
-                      percent(last(run.epochs.column("test_accuracy"))), seconds(last(times)),
-                      "-" if peak is None else units.bytes_(peak), spark(loss, 20))
-    return table
+        cells = [run.name, f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
+                 f"{loss[-1]:.4f}" if loss else "-", percent(last(run.epochs.column("val_accuracy"))),
+                 percent(last(run.epochs.column("test_accuracy"))), seconds(last(times)),
+                 "-" if peak is None else units.bytes_(peak), spark(loss, 20)]
+        for column, cell in zip(columns.values(), cells):
+            column.append(cell)
+    words = ("run", "state", "loss so far")
+    return fitted([(name, "left" if name in words else "right", cells) for name, cells in columns.items()], width,
+                  ["loss so far", "memory", "test", "epochs", "state", "epoch", "validation"])
 
 
 _OF_SEEDS = {"test_accuracy": ("test", 100, " %"), "val_accuracy": ("validation", 100, " %"),
@@ -297,8 +344,7 @@ def main():
         if asked.once or not console.is_terminal:
             watched.update()
             for run in watched.runs.values():  # the forecast is worth a moment
-                if run.planning:
-                    run.planning.wait(timeout=60)
+                run.wait_for_plan(60)
             watched.update()
             console.print(watched.picture(console.width))
             return 0

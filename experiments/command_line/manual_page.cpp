@@ -80,19 +80,30 @@ std::string manual_page(const CLI::App& app) {
   for (const CLI::App* command : commands_of(app)) page += section(*command, command->get_name());
   page += ".SH ENVIRONMENT\n";
   page += item(bold("ORRERY_DATA"),
-               "Folders in which data sets are looked up by name, separated by colons; ./data is "
-               "the last.");
+               "Folders in which data sets are looked up by name, separated by colons; then ./data, "
+               "then the working folder.");
   page += item(bold("ORRERY_PYTHON"), "The Python 3 that makes reports and figures.");
   page += item(bold("ORRERY_CUDA_LIBRARY"),
                "The library for NVIDIA GPUs, if it is not beside the program.");
+  page += item(bold("ORRERY_MIRROR"),
+               "An address from which dataset get takes every file, as $ORRERY_MIRROR/SET/FILE.");
+  page += item(bold("ORRERY_PROGRAM"),
+               "The program that the Python package starts, in the place of the one that it finds.");
+  page += item(bold("ORRERY_STORAGE"),
+               "RATE@FILE, in bytes per second: infer reads its files of edges and features no "
+               "faster. Processes that name the same FILE share the rate; several have commas "
+               "between them.");
   page += item(bold("XDG_DATA_HOME"),
                "Folder of orrery/configs, into which calibrate writes if the program is "
                "installed (default: ~/.local/share).");
   page += item(bold("NO_COLOR"), "Has no effect: no output is coloured.");
   page += ".SH EXIT STATUS\n";
-  page += item("0", "Done.") + item("1", "Failed or interrupted.") +
+  page += item("0", "Done.") +
+          item("1", "Failed or diverged; of run, sweep and infer also: interrupted once.") +
           item("2", "Wrong use: an option, a key or a value.");
-  page += item("130", "Interrupted twice: ended at once.");
+  page += item("130",
+               "Interrupted: a command that has nothing to keep, such as plan or dataset generate; "
+               "run, sweep and infer after a second signal, at once.");
   return page;
 }
 

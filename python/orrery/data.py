@@ -27,7 +27,10 @@ def _array(values: Any) -> np.ndarray:
         values = values.to_dense()
     if str(getattr(values, "dtype", "")) == "torch.bfloat16":
         values = values.float()
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of unequal length
+        raise DataError(f"expected an array, or lists of equal length: {error}") from error
 
 
 def _type_of(values: Any, array: np.ndarray) -> str:
@@ -76,14 +79,43 @@ def _features(values: Any, count: int, notes: list[str], name: str = "features")
     return made
 
 
+def _is_none(value: Any) -> bool:
+    """Of an element of an array of objects: None, or what pandas has in the place of a number."""
+    return value is None or (not isinstance(value, (str, bytes)) and str(value) in ("nan", "<NA>", "NaT"))
+
+
+def _class_numbers(array: np.ndarray, notes: list[str]) -> np.ndarray:
+    """Numbers for words, in alphabetical order, as `orrery dataset convert` gives them; -1 where there is none. Objects
+    that are numbers stay what they are."""
+    given = [None if _is_none(value) else value.item() if isinstance(value, np.generic) else value
+             for value in array.tolist()]
+    if all(value is None or isinstance(value, (int, float)) for value in given):
+        try:
+            return np.array([-1 if value is None else value for value in given])
+        except OverflowError as error:
+            raise DataError(f"labels: expected numbers: {error}") from error
+    if odd := {type(value).__name__ for value in given if not isinstance(value, (str, bytes, int, type(None)))}:
+        raise DataError(f"labels: expected whole numbers or words, found {', '.join(sorted(odd))}")
+    words = np.array(["" if value is None else value.decode(errors="replace") if isinstance(value, bytes)
+                      else str(value) for value in given])
+    classes = np.unique(words[words != ""])
+    notes.append("labels: classes are numbered in alphabetical order: " + ", ".join(classes[:20]))
+    return np.where(words == "", -1, np.searchsorted(classes, words)).astype(np.int32)
+
+
 def _labels(values: Any, vertices: int, notes: list[str]) -> np.ndarray:
     array = _array(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or array.shape[0] != vertices:
         raise ShapeError(f"labels: expected [{vertices}] or [{vertices}, C], found {list(array.shape)}")
+    if array.dtype.kind in "OUST" and array.ndim == 1:
+        array = _class_numbers(array, notes)
+    if array.dtype.kind not in "iufb":
+        raise DataError(f"labels: expected whole numbers or, of one label each, words, found {array.dtype}")
     made = np.where(np.isnan(array), -1, array) if np.issubdtype(array.dtype, np.floating) else array
-    whole = made.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # told below
+        whole = made.astype(np.int64)
     if not np.array_equal(whole, made):
         raise DataError(f"labels: expected whole numbers, found {array.dtype} with fractions")
     least, most = (-1, 2**31 - 2) if array.ndim == 1 else (0, 1)
@@ -107,7 +139,10 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
     for part, mask in enumerate(masks):
         if mask is None:
             continue
-        array = _array(mask).astype(bool)
+        array = _array(mask)
+        if array.dtype.kind not in "biuf":
+            raise DataError(f"split: expected masks of true and false, found {array.dtype}")
+        array = array.astype(bool)
         if array.shape != (vertices,):
             raise ShapeError(f"split: expected masks [{vertices}], found {list(array.shape)}; choose "
                              "one column where there are several splits")
@@ -197,8 +232,8 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
     """Writes a folder that `dataset.path` of an experiment may name; it appears whole or not at all.
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
-    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or [N, C]
-    of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
+    features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or words,
+    which are numbered in alphabetical order, "" for none; or [N, C] of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
     its entries), finite and >= 0; used
         with "dataset": {"edge_weights": true}. edge_features: [E, F] in the same order, kept as float32; used
         with "dataset": {"edge_features": true}.
@@ -252,8 +287,13 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old-", dir=target.parent))
             os.replace(target, old / "set")
-            os.replace(part, target)
-            shutil.rmtree(old)
+            try:
+                os.replace(part, target)
+            except BaseException:
+                os.replace(old / "set", target)
+                raise
+            finally:
+                shutil.rmtree(old, ignore_errors=True)
         else:
             os.replace(part, target)
     finally:
@@ -296,7 +336,7 @@ def from_networkx(network: Any, folder: Any, *, features: Any = None, labels: An
         without = [name for name in names if values not in network.nodes[name]]
         if without:
             raise DataError(f"{what}: node {without[0]!r} has no attribute {values!r}")
-        return np.asarray([network.nodes[name][values] for name in names])
+        return _array([network.nodes[name][values] for name in names])
 
     pairs = np.asarray([(number[u], number[v]) for u, v in network.edges()], np.int32).reshape(-1, 2).T
     notes = list(rest.pop("notes", ()))
@@ -325,7 +365,7 @@ def _weights_of(network: Any, name: str | None, notes: list[str]) -> np.ndarray 
     if name != "weight":
         if any(weight is None for weight in given):
             raise DataError(f"edge_weights: not every edge has the attribute {name!r}")
-        return np.asarray(given)
+        return _array(given)
     there = [weight for weight in given if weight is not None]
     if not there or all(weight == 1 for weight in there):
         return None

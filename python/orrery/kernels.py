@@ -16,7 +16,10 @@ _MOST_VERTICES = 2147483647  # vertices are numbered by int32
 
 def _numbers(values: Any, name: str) -> np.ndarray:
     """An array of whole numbers, unchanged; anything else is refused."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of unequal length
+        raise DataError(f"{name}: expected whole numbers: {error}") from error
     if array.dtype == bool or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise DataError(f"{name}: expected whole numbers, found {array.dtype}")
     return array
@@ -198,7 +201,10 @@ def sample(edges: Any, seeds: Any, fanouts: Sequence[int], *, batch_size: int = 
 
 
 def _floats(values: Any, name: str) -> np.ndarray:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of unequal length
+        raise DataError(f"{name}: expected whole numbers: {error}") from error
     if array.dtype == bool or not np.issubdtype(array.dtype, np.number):
         raise DataError(f"{name}: expected numbers, found {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float32)

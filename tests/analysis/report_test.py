@@ -17,7 +17,7 @@ import epoch_parts
 import folders
 import limits
 import report
-import trace
+import timeline_file
 import units
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -168,6 +168,18 @@ class ReportOfARealRun(ReportTest):
 
         self.assertIn("does not know which links its bytes took", page.text)
 
+    def test_of_runs_that_predict_links_says_auc_where_others_say_accuracy(self):
+        out = folders.real_run(self.path, links={}, strategy={"type": "full_graph"}, sweep={"seed": [0, 1]})
+
+        for folder in (out, out / "seed=0"):
+            _, page = self.report_of(folder)
+            words = page.text[:page.text.index("resolved experiment file")]
+            for one in ("test AUC", "validation AUC", "AUC by epoch, of each split of the links", "Time to AUC"):
+                self.assertIn(one, words)
+            self.assertNotIn("accurac", words.lower())
+        self.assertEqual(folders.orrery("report", out, "--tex", self.path / "t.tex").returncode, 0)
+        self.assertIn("memory & test AUC", (self.path / "t.tex").read_text())
+
     def test_names_every_part_of_the_epoch_as_its_result_does(self):
         out = folders.real_run(self.path)
         told = json.loads((out / "result.json").read_text())
@@ -184,8 +196,8 @@ class ReportOfARealRun(ReportTest):
         out = folders.real_run(self.path)
         told = json.loads((out / "result.json").read_text())
 
-        epochs, ranks = trace.extent(out / "timeline.json")
-        timelines = trace.read_epoch(out / "timeline.json", epochs[-1], ranks)
+        epochs, ranks = timeline_file.extent(out / "timeline.json")
+        timelines = timeline_file.read_epoch(out / "timeline.json", epochs[-1], ranks)
 
         self.assertEqual([max(b for _, b in t.memory) for t in timelines], told["peak_bytes"])
 
@@ -275,6 +287,7 @@ class ReportOfARealRun(ReportTest):
 
         _, page = self.report_of(out)
 
+        self.assertNotIn("AUC", page.text)
         for words in ("Measured and simulated", "8.1 ms", "-19.0 %", "it has 8 devices"):
             self.assertIn(words, page.text)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -86,6 +87,48 @@ class Datasets(unittest.TestCase):
         with self.assertRaisesRegex(orrery.DataError, "no attribute 'x'"):
             orrery.from_networkx(network, self.folder / "other", labels="x")
 
+    def test_WordsAreClassesInAlphabeticalOrder(self):
+        network = networkx.karate_club_graph()
+        clubs = [club for _, club in network.nodes(data="club")]
+
+        orrery.from_networkx(network, self.set, labels="club")
+
+        self.assertEqual(np.load(self.set / "labels.npy").tolist(), [int(club == "Officer") for club in clubs])
+        self.assertIn("classes are numbered in alphabetical order: Mr. Hi, Officer", self.notes())
+        info = self.info()
+        self.assertEqual((info["classes"], info["vertices"]), (2, 34))
+        for words in (np.array(["b", "", "a"]), np.array(["b", None, "a"], object), np.array([b"b", b"", b"a"]),
+                      [["b"], [""], ["a"]]):
+            orrery.write_dataset(self.set, [[0, 1], [1, 2]], labels=words, force=True)
+            self.assertEqual(np.load(self.set / "labels.npy").tolist(), [1, -1, 0])
+        for numbers in (np.array([1, None, 0], object), np.array([np.int64(1), float("nan"), 0], object)):
+            orrery.write_dataset(self.set, [[0, 1], [1, 2]], labels=numbers, force=True)
+            self.assertEqual(np.load(self.set / "labels.npy").tolist(), [1, -1, 0])
+            self.assertNotIn("alphabetical", self.notes())
+
+    def test_WhatIsRefusedIsAnErrorOfOrrery(self):
+        edges, ragged, words = [[0, 1], [1, 2]], [[1], [1, 2], [3]], np.array(["a", "b", "c"])
+        for given in ({"labels": ragged}, {"labels": np.array([["a"] * 2] * 3)}, {"labels": np.zeros(3, complex)},
+                      {"labels": np.array([1, (), 2], object)}, {"labels": np.array([0, np.inf, 1])},
+                      {"labels": np.array([0, 2**70, 1], object)}, {"labels": np.zeros(3, "datetime64[s]")},
+                      {"labels": np.array(["a", 0.5, "b"], object)}, {"features": ragged}, {"features": words[:, None]},
+                      {"edge_weights": words[:2]}, {"edge_weights": ragged}, {"edge_features": words[:2, None]},
+                      {"split": words}, {"split": (words, None, None)}, {"split": (ragged, None, None)}):
+            with self.subTest(given=given), self.assertRaises(orrery.Error):
+                orrery.write_dataset(self.set, edges, **given)
+            self.assertFalse(self.set.exists())
+        for odd in ([["a", "b"], ["b", "c"]], [[0, 1], [1]], [0, 1, 2]):
+            with self.subTest(edges=odd), self.assertRaises(orrery.Error):
+                orrery.write_dataset(self.set, odd)
+        network = networkx.path_graph(3)
+        for name, values in (("unequal", ragged), ("words", ["a", "b", "c"]), ("lists", [[1], [2], [3]])):
+            networkx.set_node_attributes(network, dict(enumerate(values)), name)
+            networkx.set_edge_attributes(network, dict(zip(network.edges, values)), name)
+        for given in ({"features": "unequal"}, {"features": "words"}, {"labels": "unequal"}, {"split": "words"},
+                      {"edge_weights": "unequal"}, {"edge_weights": "words"}):
+            with self.subTest(given=given), self.assertRaises(orrery.Error):
+                orrery.from_networkx(network, self.set, **given)
+
     def test_WeightsOfNetworkxEdges(self):
         network = networkx.Graph()
         network.add_weighted_edges_from([("a", "b", 2), ("b", "c", 0.5), ("c", "c", 3)])
@@ -106,6 +149,24 @@ class Datasets(unittest.TestCase):
         network.add_edge("a", "c")
         orrery.from_networkx(network, self.set, force=True)
         self.assertIn("every edge has to have one", self.notes())
+
+    def test_ASetThatCannotBeReplacedStays(self):
+        network = networkx.path_graph(4)
+        orrery.from_networkx(network, self.set)
+        kept = (self.set / "meta.json").read_text()
+        moves = []
+
+        def move(source, target):
+            moves.append(target)
+            if len(moves) == 2:
+                raise OSError("the disk has failed")
+            Path(source).rename(target)
+
+        with unittest.mock.patch("os.replace", move), self.assertRaisesRegex(OSError, "failed"):
+            orrery.from_networkx(networkx.path_graph(5), self.set, force=True)
+
+        self.assertEqual((self.set / "meta.json").read_text(), kept)
+        self.assertEqual([p.name for p in self.set.parent.iterdir() if p.name.startswith(".")], [])
 
     def test_FeaturesOfEdgesFollowTheEdges(self):
         edges, rows = [[2, 0, 2, 1], [0, 1, 0, 1]], np.arange(8).reshape(4, 2)  # 2 -> 0 comes twice

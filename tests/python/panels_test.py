@@ -1,6 +1,7 @@
 """Pictures of results, and the panels of the papers' figures, hold what the files say."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +13,15 @@ import numpy as np
 matplotlib.use("Agg")
 sys.path[:0] = [os.environ["ORRERY_SOURCES"] + "/python", os.environ["ORRERY_BUILD"] + "/python"]
 import orrery
+
+READS_A_TIMELINE = f"""
+import sys
+sys.path[:0] = {sys.path[:2]}
+import orrery.runs
+from pathlib import Path
+from types import SimpleNamespace
+measures = orrery.runs.analysis("measures")
+print(len(measures.product_spans(SimpleNamespace(timeline=Path(sys.argv[1])), "forward", 1)))"""
 
 
 class Panels(unittest.TestCase):
@@ -102,6 +112,13 @@ class Panels(unittest.TestCase):
             made.draw(99)
         with self.assertRaises(orrery.RunFailed):
             orrery.figure("mg-gcn/nothing")
+
+    def test_MeasuresOfFiguresReadTimelines(self):
+        timeline = Path(self.found.runs["folder"].iloc[0]) / "timeline.json"
+        said = subprocess.run([sys.executable, "-c", READS_A_TIMELINE, timeline], check=True, capture_output=True,
+                              text=True)  # in an interpreter with nothing of analysis/ in front
+
+        self.assertGreater(int(said.stdout), 0)
 
 
 if __name__ == "__main__":

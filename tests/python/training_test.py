@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -361,6 +362,17 @@ class Watching(unittest.TestCase):
             self.assertIn("done", seen.stdout)
             self.assertIn(f"{lines[-1]['loss']:.4f}", seen.stdout)
             self.assertRegex(seen.stdout, r"memory of rank +held at most\s+0 +[\d.]+ KiB")
+
+            waiting = folder / "waiting"  # whose plan is more than a pipe holds
+            waiting.mkdir()
+            many = config | {"backend": "sim", "cluster": {"file": "fat-tree", "gpus": 64, "servers": 8},
+                             "dataset": {"generate": "communities", "vertices": 640, "edges": 4000},
+                             "strategy": {"type": "spmm_1d"}}
+            (waiting / "config.json").write_text(json.dumps(many))
+            seen = subprocess.run([os.environ["ORRERY_PROGRAM"], "watch", waiting, "--once"], check=True,
+                                  capture_output=True, text=True, env=environment | {"COLUMNS": "100"})
+            self.assertRegex(seen.stdout, r"memory of rank +will hold at most\s+0 +[\d.]+ KiB")
+
             orrery.run(config, out=folder / "from python", csv=True, tensorboard=True, quiet=True)
             self.assertEqual(len((folder / "from python/epochs.csv").read_text().splitlines()), 1 + len(lines))
             self.assertTrue(list((folder / "from python/tensorboard").glob("events.*")))
@@ -370,6 +382,41 @@ class Watching(unittest.TestCase):
                                   capture_output=True, text=True, env=environment | {"COLUMNS": "200"})
             self.assertIn("2 seeds at their best epochs", seen.stdout)
             self.assertIn(f"loss {seeds['loss']['mean']:.4f} ± {seeds['loss']['std']:.4f}", seen.stdout)
+
+    def test_NumbersOfASweepAreWholeAtAnyWidth(self):
+        with tempfile.TemporaryDirectory() as name:
+            names = [f"dataset.features_type=float16_strategy.type={kind}_seed={seed}"
+                     for kind in ("full_graph", "spmm_15d") for seed in (0, 1)]
+            for i, one in enumerate(names):
+                run = Path(name) / one
+                run.mkdir()
+                (run / "config.json").write_text(json.dumps({"backend": "threads"}))
+                (run / "epochs.jsonl").write_text(json.dumps(
+                    {"epoch": 0, "loss": 2.3456 + i, "val_accuracy": 0.125, "test_accuracy": 0.25, "seconds": 0.0123}))
+                with (run / "epochs.jsonl").open("a") as log:
+                    log.write("\n")
+                (run / "result.json").write_text(json.dumps({"peak_bytes": [(i + 1) << 20], "interrupted": True}))
+            seen = {}
+            for width in (200, 80, 50, 20):
+                seen[width] = subprocess.run(
+                    [os.environ["ORRERY_PROGRAM"], "watch", name, "--once"], check=True, capture_output=True, text=True,
+                    env=os.environ | {"ORRERY_PYTHON": sys.executable, "COLUMNS": str(width)}).stdout
+                for line in seen[width].splitlines():
+                    self.assertLessEqual(len(line), width)
+                for i in range(4):
+                    self.assertIn(f"{2.3456 + i:.4f}", seen[width])
+        self.assertIn(names[0], seen[200])
+        self.assertNotIn("left out", seen[200])
+        header, *rows = seen[80].splitlines()[:5]
+        without = seen[80].split("left out at this width:")[1]
+        cells = {"state": "interrupted, measured", "epochs": "1", "loss": "2.3456", "validation": "12.5 %",
+                 "test": "25.0 %", "epoch": "12.3 ms", "memory": "1.00 MiB"}
+        for column, cell in cells.items():
+            if column not in re.split(", |\n", without.strip()):
+                self.assertIn(column, header.split())
+                self.assertIn(cell, rows[0])
+        self.assertEqual(len({row.split()[0] for row in rows}), 4)
+        self.assertTrue(all("…" in row.split()[0] for row in rows))
 
     @staticmethod
     def events(content):
