@@ -18,6 +18,7 @@
 #include "backends/comm_threads/thread_stores.hpp"
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 
 namespace orrery {
 namespace {
@@ -38,9 +39,9 @@ struct Meeting {
   std::vector<Arrival> calls;  // by group index
   std::atomic<int> arrived = 0;
   /// Twice the round, and 1 where a rank has failed: then no round begins any more. One number, so
-  /// that all ranks agree whether a round had begun before the failure.
-  std::atomic<int> word = 0;
-  static constexpr int kFailed = 1, kRound = 2;
+  /// that all ranks agree whether a round had begun before the failure. After 2³¹ rounds it begins anew.
+  std::atomic<std::uint32_t> word = 0;
+  static constexpr std::uint32_t kFailed = 1, kRound = 2;
   /// When each came to the barrier of an even and of an odd round: who is late to leave one still
   /// reads its times while others have come to the next.
   std::array<std::vector<double>, 2> came;
@@ -136,7 +137,7 @@ struct ThreadWorld::Shared {
   }
 
   /// Until the word is another than `before`.
-  void await(const std::atomic<int>& word, int before) const {
+  void await(const std::atomic<std::uint32_t>& word, std::uint32_t before) const {
     for (const double until = now() + (looks ? kLookSeconds : kYieldSeconds); now() < until;) {
       if (word.load(std::memory_order_acquire) != before) return;
       if (!looks) std::this_thread::yield();
@@ -147,10 +148,11 @@ struct ThreadWorld::Shared {
   /// Returns when all ranks of the meeting are here; if they are about to copy, all are counted as
   /// copying at once. The meter learns for whom its rank waited.
   void barrier(Meeting& meeting, int me, bool then_copy, ExchangeMeter& meter) {
-    int word = meeting.word.load(std::memory_order_acquire);
+    std::uint32_t word = meeting.word.load(std::memory_order_acquire);
     if ((word & Meeting::kFailed) != 0) give_up();
-    const int round = word / Meeting::kRound, size = meeting.group.size;
-    std::vector<double>& came = meeting.came[at(round % 2)];
+    const std::uint32_t round = word / Meeting::kRound;
+    const int size = meeting.group.size;
+    std::vector<double>& came = meeting.came[round % 2];
     came[at(me)] = now();
     if (meeting.arrived.fetch_add(1) + 1 == size) {
       meeting.arrived = 0;
@@ -211,12 +213,13 @@ class ThreadWorld::Rank final : public Communicator {
 
  protected:
   void move(const Call& call, const RankMemory& memory) override {
-    if (const auto* message = std::get_if<SendRecv>(&call.op))
-      return exchange(call, *message, memory);
     if (const auto* rows = std::get_if<Pull>(&call.op)) return pull(call, *rows, memory);
     if (const auto* rows = std::get_if<Push>(&call.op)) return push(call, *rows, memory);
     try {
-      meet(call, memory);
+      if (const auto* message = std::get_if<SendRecv>(&call.op))
+        exchange(call, *message, memory);
+      else
+        meet(call, memory);
     } catch (...) {
       shared_.leave(fmt::format("rank {} failed", rank_));
       throw;
@@ -572,7 +575,7 @@ class ThreadWorld::Rank final : public Communicator {
 
 ThreadWorld::ThreadWorld(int ranks) : shared_(std::make_unique<Shared>()) {
   shared_->ranks = ranks;
-  shared_->looks = ranks <= static_cast<int>(std::thread::hardware_concurrency());
+  shared_->looks = ranks <= available_cores();
 }
 ThreadWorld::~ThreadWorld() = default;
 

@@ -132,6 +132,9 @@ void by_rows_of_transposed(const Product& p) {
   by_rows(plain);
 }
 
+/// Numbers (4 MiB) of a product whose inner sum is cut: each block has a result of its own.
+constexpr std::int64_t kMostSummed = std::int64_t{1} << 20;
+
 /// At most 16 blocks of the inner sum; their results are added in order (for a weight gradient c is
 /// small, and k is the number of vertices).
 void by_inner_sum(const Product& p) {
@@ -215,7 +218,7 @@ void apply(const Gemm& op, const RankMemory& memory, const RangeKernels&) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0)
     scale(p);
-  else if (p.k >= 2048 && p.k >= 4 * p.m)
+  else if (p.k >= 2048 && p.k >= 4 * p.m && p.m * p.n <= kMostSummed)
     by_inner_sum(p);
   else if (p.transpose_b && p.m >= 2048 && p.n * p.k <= kMostKept)
     by_rows_of_transposed(p);

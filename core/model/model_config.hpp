@@ -184,6 +184,7 @@ struct TrainConfig {
   /// Training ends after this many evaluations in a row without a better validation accuracy, or by
   /// accuracy and loss without one that is as good as all before in either; 0: never.
   int patience = 0;
+  bool keep_best = false;  ///< hands over every best model (RunObserver::keep_best)
 };
 
 }  // namespace orrery

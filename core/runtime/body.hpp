@@ -99,7 +99,6 @@ class RunObserver {
 struct RunControl {
   std::shared_ptr<const Checkpoint> resume;  ///< go on from here
   std::shared_ptr<const Checkpoint> start;   ///< else: begin with its weights and running averages
-  bool keeps_best = false;                   ///< hands over every best model (keep_best)
   int checkpoint_every = 0;                  ///< epochs; also after an early stop; 0: never
   /// Steps between checkpoints within an epoch; not for local models. 0: only between epochs.
   int checkpoint_steps = 0;

@@ -28,12 +28,13 @@ std::vector<std::pair<double, double>> epoch_windows(const std::vector<Timeline:
 
 }  // namespace
 
-Charge charge_of(const Span& span) {
+std::optional<Charge> charge_of(const Span& span) {
   if (span.communicates && span.phase.stage == Stage::synchronise) return Charge::synchronise;
   if (span.communicates) return Charge::exchange;
   if (span.lane == Lane::sampler) return Charge::sample;
   if (span.lane == Lane::copy || span.lane == Lane::store || span.phase.stage == Stage::load)
     return Charge::load;
+  if (span.lane == Lane::host) return std::nullopt;
   return Charge::compute;
 }
 
@@ -49,9 +50,10 @@ BreakdownSweep::BreakdownSweep(const std::vector<Timeline::Mark>& marks, int epo
 void BreakdownSweep::add(const Span& span) {
   if (window_ == windows_.size() || span.end <= now_ || span.end <= span.begin) return;
   if (span.begin >= windows_.back().second) return;
+  const std::optional<Charge> charge = charge_of(span);
+  if (!charge) return;
   pass(span.begin);
-  const Charge charge = charge_of(span);
-  if (charge == Charge::compute) {
+  if (*charge == Charge::compute) {
     auto kind = std::find_if(by_kind_.begin(), by_kind_.end(),
                              [&](const auto& known) { return known.first == span.kind; });
     for (std::size_t w = window_; w < windows_.size() && windows_[w].first < span.end; ++w) {
@@ -64,8 +66,8 @@ void BreakdownSweep::add(const Span& span) {
   }
   const auto ends_later = [](const Active& a, double end) { return a.end > end; };
   active_.insert(std::lower_bound(active_.begin(), active_.end(), span.end, ends_later),
-                 {span.end, span.external, charge});
-  ++active_of_[at(charge)];
+                 {span.end, span.external, *charge});
+  ++active_of_[at(*charge)];
 }
 
 Breakdown BreakdownSweep::finish() {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,7 +17,9 @@ namespace orrery {
 /// servers.
 enum class Charge : std::uint8_t { compute, exchange, synchronise, load, sample };
 inline constexpr std::size_t kCharges = 5;
-Charge charge_of(const Span& span);
+/// Nothing for what a host does beside its devices (writing a checkpoint, drawing links): while they
+/// have nothing to do the rank is idle.
+std::optional<Charge> charge_of(const Span& span);
 
 /// Makes the Breakdown of one epoch of spans that come in the order of their beginnings. It keeps
 /// only those that are under way.

@@ -1,30 +1,32 @@
 #include "core/runtime/timeline.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/runtime/breakdown_sweep.hpp"
 
 namespace orrery {
 
 const EpochPart& part_of(const Span& span) {
-  double Breakdown::*seconds = nullptr;
-  switch (charge_of(span)) {
-    case Charge::compute:
-      seconds = &Breakdown::compute;
-      break;
-    case Charge::exchange:
-      seconds = span.external >= 0.5 ? &Breakdown::external : &Breakdown::internal;
-      break;
-    case Charge::synchronise:
-      seconds = &Breakdown::synchronise;
-      break;
-    case Charge::load:
-      seconds = &Breakdown::load;
-      break;
-    case Charge::sample:
-      seconds = &Breakdown::sample;
-      break;
-  }
+  double Breakdown::*seconds = &Breakdown::other;
+  const std::optional<Charge> charge = charge_of(span);
+  if (charge) switch (*charge) {
+      case Charge::compute:
+        seconds = &Breakdown::compute;
+        break;
+      case Charge::exchange:
+        seconds = span.external >= 0.5 ? &Breakdown::external : &Breakdown::internal;
+        break;
+      case Charge::synchronise:
+        seconds = &Breakdown::synchronise;
+        break;
+      case Charge::load:
+        seconds = &Breakdown::load;
+        break;
+      case Charge::sample:
+        seconds = &Breakdown::sample;
+        break;
+    }
   return *std::find_if(kEpochParts.begin(), kEpochParts.end(),
                        [&](const EpochPart& part) { return part.seconds == seconds; });
 }

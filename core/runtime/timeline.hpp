@@ -38,6 +38,10 @@ struct EpochRange {
   bool operator==(const EpochRange&) const = default;
 };
 
+/// A simulation of more ranks than these keeps the timelines of some of each kind: the first, the
+/// middle and the last one.
+inline constexpr int kMostTracedRanks = 64;
+
 struct Timeline {
   int rank = 0;
   std::vector<Span> spans;

@@ -156,6 +156,8 @@ RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome 
   Json result = result_json(prepared.experiment, prepared.problem->facts(),
                             prepared.experiment.placement(), made.outcome, measured);
   result["links"] = std::move(made.links);
+  if (const auto bound = bound_of_memory(prepared))
+    result["peak_bytes_bound"] = (*bound)[at(Space::device)];
   RatedPlan rated;
   rated.epoch_seconds = measured.mean_epoch_seconds;
   rated.errors =

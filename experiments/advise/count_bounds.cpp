@@ -13,10 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool computes_all(const StrategyConfig& strategy) {
-  return !inexactness(strategy) && learns_from(strategy) == LearnsFrom::data;
-}
-
 /// The file of the same training by one rank that has the whole graph.
 Json file_of_one_rank(const Experiment& plan) {
   Json file = plan.base;
@@ -118,7 +114,7 @@ const sim::DeviceProfile& CountBounds::profile_of_devices(const Experiment& plan
 }
 
 double CountBounds::least_epoch_seconds(const Experiment& plan, const ProblemData& data) {
-  if (!computes_all(plan.strategy)) return 0;
+  if (!has_whole_gradients(plan.strategy)) return 0;
   const std::vector<Op>& operations = operations_of(plan, data);
   const sim::DeviceProfile& profile = profile_of_devices(plan);
   const sim::Division division =

@@ -73,6 +73,11 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const CachesOptio
   if (problem.strategy.learned)
     throw ConfigError("strategy.learn_features",
                       "rows that change in every step cannot be kept: set it to false");
+  if (mini_batch_of(problem.strategy).cooperative)
+    throw ConfigError(
+        "strategy.cooperative",
+        "a server fetches each row only once, for one of its ranks, and caches belong to "
+        "ranks: set it to false");
   if (problem.ranks() == 1)
     throw ConfigError("cluster.ranks", "one rank has all rows itself; set at least 2");
   if (problem.data->magnify > 1)

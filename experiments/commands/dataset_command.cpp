@@ -191,6 +191,14 @@ void print_info(const Dataset& dataset, const DatasetStatistics& s, const Vertex
                                    grouped(s.split_counts[2]), grouped(s.split_counts[3])));
 }
 
+/// Weights and features of edges, which are read when a run asks for them.
+void print_edge_files(const std::string& name) {
+  const auto folder = find_dataset(name);
+  if (!folder || !fs::is_directory(*folder)) return;
+  if (has_edge_weights(*folder)) print_row("edges", "have weights (dataset.edge_weights)");
+  if (has_edge_features(*folder)) print_row("edges", "have features (dataset.edge_features)");
+}
+
 void print_notes(const Dataset& dataset) {
   for (const auto& note : dataset.notes) tell("note: {}\n", note);
 }
@@ -219,6 +227,7 @@ void info(const Flags& flags) {
     return print_json(json);
   }
   print_info(dataset, statistics, names);
+  print_edge_files(flags.options.path);
   print_row("read in", fmt::format("{} ({} edges/s)", human_seconds(seconds),
                                    human_count(static_cast<double>(statistics.edges) / seconds)));
 }

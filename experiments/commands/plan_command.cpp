@@ -237,22 +237,6 @@ std::string tiles_text(const Json& tiles) {
 }
 
 /// The maximum over ranks, by Space.
-std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs) {
-  std::array<std::int64_t, kSpaces> most{};
-  for (const auto& program : programs)
-    for (std::size_t space = 0; space < most.size(); ++space)
-      most[space] = std::max(most[space], program->peak_bytes[space]);
-  return most;
-}
-
-/// Bound of a rank's memory for any batch; nothing if no bound is known.
-std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
-    const PreparedExperiment& prepared) {
-  const auto largest = prepared.strategy->with_largest_batches();
-  if (largest == nullptr) return std::nullopt;
-  return peaks_of(record_shared(TrainingBody(*largest, *prepared.problem), 1, {}));
-}
-
 /// What the host of the largest rank holds for batches that are being prepared.
 Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
                     std::int64_t pinned, const Json& pinned_bound) {
@@ -412,6 +396,7 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
     if (room && largest <= *room)
       others += most <= *room ? ", which fits too" : ", which does not fit";
   }
+  if (bound.is_null() && draws_anew(prepared)) others = "; other epochs may need more";
   if (!room) verdict += others + "; set cluster.device_bytes to see whether that fits";
   if (room)
     verdict += largest <= *room ? fmt::format(": fits into {}", human_bytes(*room)) + others

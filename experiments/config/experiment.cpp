@@ -545,6 +545,7 @@ TrainConfig train_config(const Json& t, std::uint64_t seed) {
       t.value("best_by", "accuracy"),
       {{"accuracy", BestBy::accuracy}, {"accuracy_and_loss", BestBy::accuracy_and_loss}});
   train.patience = t.value("patience", 0);
+  train.keep_best = t.value("keep_best", false);
   train.seed = seed;
   return train;
 }
@@ -836,7 +837,6 @@ Experiment experiment_from(const std::string& label, Json root, int mpi_ranks,
   e.train = train_config(root["train"], e.seed);
   e.checkpoint_every = root["train"]["checkpoint_every"];
   e.checkpoint_steps = root["train"]["checkpoint_steps"];
-  e.keep_best = root["train"].value("keep_best", false);
   e.start_weights = root["train"].value("weights", std::string());
   e.metrics = root["train"].value("metrics", std::vector<std::string>{});
   if (!e.metrics.empty() && !e.parts.empty())

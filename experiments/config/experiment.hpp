@@ -77,7 +77,6 @@ struct Experiment {
   EpochRange timeline_epochs;
   int checkpoint_every = 0;          ///< epochs; 0: never
   int checkpoint_steps = 0;          ///< steps of an epoch; 0: only between epochs
-  bool keep_best = false;            ///< the weights of the best validation accuracy
   std::string start_weights;         ///< a file or a folder; empty: weights are drawn
   std::vector<std::string> metrics;  ///< of the best weights, in the end
   InferenceConfig inference;         ///< of orrery infer

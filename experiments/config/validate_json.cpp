@@ -213,7 +213,7 @@ class Explainer {
                     const std::string& key, const std::string& path) {
     if (properties.contains(key)) {
       if (!rests_on_a_fault(properties, object, key))
-        check_condition(properties[key], object, joined(path, key));
+        check_condition(properties[key], object, properties, joined(path, key));
       explain(properties[key], object[key], joined(path, key));
       return;
     }
@@ -251,27 +251,36 @@ class Explainer {
       if (siblings.contains(other.get<std::string>())) return other;
     return "";
   }
-  /// Checks a key's x-when and x-without against its siblings.
-  static bool applies(const Json& schema, const Json& siblings) {
+  /// Checks a key's x-when and x-without against its siblings, which have these properties.
+  static bool applies(const Json& schema, const Json& siblings, const Json& properties) {
     if (!excluded_by(schema, siblings).empty()) return false;
     const Json condition = schema.value("x-when", Json::object());
-    return std::all_of(condition.items().begin(), condition.items().end(),
-                       [&](const auto& item) { return holds(item.key(), item.value(), siblings); });
+    return std::all_of(condition.items().begin(), condition.items().end(), [&](const auto& item) {
+      return holds(item.key(), item.value(), siblings, properties);
+    });
   }
 
  private:
-  static bool holds(const std::string& other, const Json& wanted, const Json& siblings) {
-    if (!siblings.contains(other)) return false;
-    return !wanted.is_array() ||
-           std::find(wanted.begin(), wanted.end(), siblings[other]) != wanted.end();
+  /// A sibling that is not there has its default, if that applies. `wanted`: values, or true for any
+  /// value that somebody gave.
+  static bool holds(const std::string& other, const Json& wanted, const Json& siblings,
+                    const Json& properties) {
+    const bool given = siblings.contains(other);
+    if (!wanted.is_array()) return given;
+    const Json property = properties.value(other, Json::object());
+    if (!given && !(property.contains("default") && applies(property, siblings, properties)))
+      return false;
+    const Json& value = given ? siblings[other] : property["default"];
+    return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
   }
-  static void check_condition(const Json& schema, const Json& siblings, const std::string& path) {
-    if (applies(schema, siblings)) return;
+  static void check_condition(const Json& schema, const Json& siblings, const Json& properties,
+                              const std::string& path) {
+    if (applies(schema, siblings, properties)) return;
     const std::string excluded = excluded_by(schema, siblings);
     if (!excluded.empty())
       throw ConfigError(path, fmt::format("does not go with \"{}\"", excluded));
     for (const auto& [other, wanted] : schema["x-when"].items())
-      if (!holds(other, wanted, siblings))
+      if (!holds(other, wanted, siblings, properties))
         throw ConfigError(path,
                           wanted.is_array()
                               ? fmt::format("only goes with \"{}\": {}", other,
@@ -285,7 +294,8 @@ class Explainer {
 
 void fill(const Json& schema, Json& value) {
   for (const auto& [key, property] : schema["properties"].items()) {
-    if (!value.contains(key) && property.contains("default") && Explainer::applies(property, value))
+    if (!value.contains(key) && property.contains("default") &&
+        Explainer::applies(property, value, schema["properties"]))
       value[key] = property["default"];
     if (value.contains(key) && value[key].is_object() && property.contains("properties"))
       fill(property, value[key]);

@@ -31,7 +31,7 @@ struct ExecuteOptions {
   std::function<void(std::int64_t)> require_memory;
   /// Called with the checkpoints of rank 0, on a separate thread; what it throws ends the run.
   std::function<void(const Checkpoint&)> keep;
-  /// The same of every model that is the best so far (RunControl::keeps_best).
+  /// The same of every model that is the best so far (TrainConfig::keep_best).
   std::function<void(const Checkpoint&)> keep_best;
 };
 

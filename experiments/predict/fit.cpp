@@ -12,6 +12,7 @@
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/train/record.hpp"
 #include "core/strategy/train/train.hpp"
+#include "core/terminal/activity.hpp"
 #include "experiments/predict/fit_batch.hpp"
 
 namespace orrery {
@@ -39,7 +40,10 @@ class Fit {
   }
 
   int fewest_batches() {
+    Activity trying("planning co-batches");
     const auto bytes = [&](int batches) {
+      trying.update({fmt::format("strategy.batches: do {} co-batches fit? The most are {}", batches,
+                                 kMostBatches)});
       return bytes_of([&](StrategyConfig& s) { s.batches = batches; });
     };
     const auto vertices = problem_.facts().vertices / problem_.partition.parts;

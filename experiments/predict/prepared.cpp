@@ -62,6 +62,26 @@ void resolve_parts(Experiment& experiment, const Problem& problem) {
 
 }  // namespace
 
+std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs) {
+  std::array<std::int64_t, kSpaces> most{};
+  for (const auto& program : programs)
+    for (std::size_t space = 0; space < most.size(); ++space)
+      most[space] = std::max(most[space], program->peak_bytes[space]);
+  return most;
+}
+
+std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
+    const PreparedExperiment& prepared) {
+  const auto largest = prepared.strategy->with_largest_batches();
+  if (largest == nullptr) return std::nullopt;
+  return peaks_of(record_shared(TrainingBody(*largest, *prepared.problem), 1, {}));
+}
+
+bool draws_anew(const PreparedExperiment& prepared) {
+  return prepared.experiment.links || prepared.problem->strategy.boundary_sampling < 1 ||
+         prepared.strategy->batch_sizes();
+}
+
 PreparedExperiment prepare(const Experiment& asked, const ProblemData& data, Partition cut) {
   const Activity planning(fmt::format("planning what {} ranks hold", asked.ranks()));
   auto problem = std::make_shared<Problem>(make_problem(asked, data, std::move(cut)));

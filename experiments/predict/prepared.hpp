@@ -2,7 +2,9 @@
 // run.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/cluster/placement.hpp"
@@ -25,6 +27,17 @@ struct PreparedExperiment {
   /// The number of epochs after which the programs repeat themselves.
   int period() const { return body().period(); }
 };
+
+/// The most that a rank holds of each kind of memory.
+std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs);
+
+/// Bound of a rank's memory for any batch; nothing if no bound is known.
+std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
+    const PreparedExperiment& prepared);
+
+/// Whether each epoch works on something else that is drawn for it, so that the memory of the recorded
+/// epochs bounds nobody's.
+bool draws_anew(const PreparedExperiment& prepared);
 
 /// Prepares the experiment on a cut of its data.
 ///

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNearCapacity = 0.9, kUnequal = 1.1;
 constexpr double kTied = 0.98;  // of the busiest link's use
-constexpr double kIdle = 0.2;    // links that are used less while ranks communicate limit nothing
+constexpr double kIdle = 0.2;   // links that are used less while ranks communicate limit nothing
 
 std::string costliest_kind(const Json& result) {
   const Json& kinds = result["compute_by_kind"];
@@ -73,6 +73,10 @@ std::string beside(const Json& result) {
     for (const Json& bytes : result["peak_bytes"]) peak = std::max(peak, bytes.get<double>());
     const double full = peak / result["device_bytes"].get<double>();
     if (full > kNearCapacity) notes += fmt::format("; memory is {} full", human_percent(full));
+    const Json bound = result.value("peak_bytes_bound", Json());
+    if (bound.is_number() && bound > result["device_bytes"])
+      notes += fmt::format("; other batches may need up to {}, which does not fit",
+                           human_bytes(bound.get<double>()));
   }
   return notes;
 }

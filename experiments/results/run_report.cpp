@@ -281,24 +281,6 @@ std::string limits_text(const std::vector<FinishedRun>& runs) {
   return text.empty() ? text : text + "\n";
 }
 
-struct Spread {
-  double mean = 0, deviation = 0;
-};
-
-/// Mean and sample standard deviation of the test accuracies, if all runs have one.
-std::optional<Spread> test_spread(const std::vector<FinishedRun>& runs) {
-  double sum = 0, squares = 0;
-  for (const FinishedRun& run : runs) {
-    if (run.result["test_accuracy"].is_null()) return std::nullopt;
-    const double x = run.result["test_accuracy"];
-    sum += x;
-    squares += x * x;
-  }
-  const auto n = static_cast<double>(runs.size());
-  const double variance = n > 1 ? std::max(0.0, (squares - sum * sum / n) / (n - 1)) : 0;
-  return Spread{sum / n, std::sqrt(variance)};
-}
-
 /// Where a timeline is and what it leaves out; nothing if no run left one.
 std::string timeline_line(const std::vector<FinishedRun>& runs) {
   const FinishedRun* left = nullptr;
@@ -306,7 +288,7 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
     if (run.result.value("timeline_ranks", Json()).is_number()) left = &run;
   if (left == nullptr) return "";
   const int kept = left->result["timeline_ranks"], ranks = left->experiment.ranks();
-  const bool by_kind = left->experiment.backend == "sim" && ranks > 64;
+  const bool by_kind = left->experiment.backend == "sim" && ranks > kMostTracedRanks;
   return fmt::format(
       "  timeline.json of a run opens in ui.perfetto.dev: one row per rank and lane{}\n",
       kept < ranks
@@ -375,7 +357,7 @@ Json result_json(const Experiment& experiment, const DataFacts& data, const Plac
       {"bytes", {{"internal", m.internal_bytes}, {"external", m.external_bytes}}},
       {"received_bytes", received_json(outcome, placement)},
       {"collectives", "flat"},
-      {"exact_gradients", !inexactness(experiment.strategy)},
+      {"exact_gradients", has_whole_gradients(experiment.strategy)},
       {"peak_bytes", m.peak_bytes},
       {"peak_by_class", m.peak_by_class},
       {"device_bytes", experiment.device_bytes ? Json(*experiment.device_bytes) : Json(nullptr)},
@@ -521,11 +503,12 @@ Json sweep_json(const std::vector<FinishedRun>& runs, const std::string& folder,
   out["interrupted"] = unfinished.missing > 0 || any_interrupted(runs);
   out["missing"] = unfinished.missing;
   out["failure"] = unfinished.failure.empty() ? Json(nullptr) : Json(unfinished.failure);
-  if (const auto spread = test_spread(runs)) {
-    out["mean_test_accuracy"] = spread->mean;
-    out["std_test_accuracy"] = spread->deviation;
+  Json seeds = over_seeds(runs);
+  if (sweeps_only_seeds(runs) && !seeds.empty() && seeds[0].contains("test_accuracy")) {
+    out["mean_test_accuracy"] = seeds[0]["test_accuracy"]["mean"];
+    out["std_test_accuracy"] = seeds[0]["test_accuracy"]["std"];
   }
-  out["seeds"] = over_seeds(runs);
+  out["seeds"] = std::move(seeds);
   out["sweep"] = Json::array();
   for (const FinishedRun& run : runs) out["sweep"].push_back(run.result);
   return out;

@@ -66,8 +66,10 @@ Json simulate_on(FinishedRun& run, const std::string& cluster, Runner& runner) {
 
 /// If the cluster cannot run it (too few devices, an operation without a price), that is reported;
 /// the run itself is done.
-Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner) {
+Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& runner,
+                          bool quiet) {
   try {
+    if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
     return simulate_on(run, cluster, runner);
   } catch (const Error& error) {
     return {{"epoch_seconds", nullptr}, {"not_simulated", error.what()}};
@@ -105,6 +107,7 @@ void measure_this_machine(bool quiet) {
         "measuring this machine coarsely for its simulation (once; one to three minutes; `orrery "
         "calibrate` is more exact)\n");
   const auto folder = machine_configs().string();
+  calibrate::require_place_for_files(folder);
   const calibrate::Calibration made =
       calibrate::calibrate(calibrate::Effort::quick, calibrate::find_probe());
   calibrate::write(made, folder);
@@ -140,8 +143,7 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool
           told[cluster] = {{"epoch_seconds", nullptr}, {"not_simulated", why}};
           continue;
         }
-      if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
-      told[cluster] = simulate_if_possible(run, cluster, runner);
+      told[cluster] = simulate_if_possible(run, cluster, runner, quiet);
     }
     run.result["simulated_on"] = std::move(told);
     try {
@@ -182,7 +184,7 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
     fmt::print(to, "{}", wrapped(text, paragraph_on(to)));
   };
   say("\n"
-      "The same operations simulated (replayed by SimGrid). error: simulation of this machine "
+      "The same operations simulated. error: simulation of this machine "
       "against the measurement\n"
       "\n");
   fmt::print(to, "{}", table.text(width));

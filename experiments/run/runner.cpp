@@ -61,6 +61,8 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
                                 prepared.problem->partition.parts));
   for (std::string& note : prepared.strategy->notes()) notes.push_back(std::move(note));
   const Experiment& experiment = prepared.experiment;
+  if (!experiment.trains() && experiment.checkpoint_every + experiment.checkpoint_steps > 0)
+    notes.emplace_back("checkpoints are written by real runs alone: no simulated time contains them");
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
     notes.push_back(
@@ -305,6 +307,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
     const DataFacts facts = prepared.problem->facts();
     const FromData from_data{facts.features, facts.classes, fingerprint};
     options.keep = [&, from_data](const Checkpoint& checkpoint) {
+      results->flush_epochs();  // a checkpoint is no use without the epochs that it has seen
       write_checkpoint(results->checkpoint(), checkpoint, experiment.resolved, from_data,
                        &prepared.problem->model);
     };
@@ -388,6 +391,8 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
       epoch_errors(errors, made.simulation["library"], done.measured.breakdown), errors.measured);
   done.result["simulation"] = std::move(made.simulation);
   done.result["links"] = std::move(made.links);
+  if (const auto bound = bound_of_memory(prepared))
+    done.result["peak_bytes_bound"] = (*bound)[at(Space::device)];
   EpochLog log(&results, options_.log);
   for (std::size_t e = 0; e < done.measured.seconds.size(); ++e)
     log.append(made.outcome.epochs[e], done.measured.seconds[e]);
@@ -422,7 +427,6 @@ ExecuteOptions Runner::execute_options(const Experiment& experiment) const {
   if (!options_.anyway) options.require_memory = require_memory_for;
   options.control.checkpoint_every = experiment.checkpoint_every;
   options.control.checkpoint_steps = experiment.checkpoint_steps;
-  options.control.keeps_best = experiment.keep_best;
   options.control.inspects_weights = true;
   return options;
 }
@@ -451,8 +455,9 @@ Outcome Runner::execute(const PreparedExperiment& prepared, const ExecuteOptions
   const Problem& problem = *prepared.problem;
   const Strategy& plan = *prepared.strategy;
   const std::string strategy = experiment.resolved["strategy"]["type"];
-  ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, problem.train.epochs,
-                  results != nullptr && !options_.quiet);
+  const int seen = options.control.resume ? options.control.resume->epochs : 0;
+  ProgressBar bar(experiment.label.empty() ? strategy : experiment.label, seen,
+                  problem.train.epochs, results != nullptr && !options_.quiet);
   const EndsInOrder training("this epoch");
   EpochLog log(results, options_.log);
   const auto progress = [&](const EpochReport& report, double seconds) {

@@ -9,9 +9,9 @@
 namespace orrery {
 
 /// The number of spans and marks in a timeline.json of some 60 MB, and of some 17 MB for a simulation
-/// of more than 64 ranks, which keeps some of each kind.
+/// of more than kMostTracedRanks.
 constexpr std::size_t most_in_timelines(int ranks, bool simulated) {
-  return simulated && ranks > 64 ? 110'000 : 250'000;
+  return simulated && ranks > kMostTracedRanks ? 110'000 : 250'000;
 }
 
 /// The timeline of the rank `slowest`, and of the first other ranks, with at most `most` spans and

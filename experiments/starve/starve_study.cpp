@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/config/shipped.hpp"
@@ -153,7 +153,7 @@ void count_cores(StarveStudy& study, const Experiment& experiment) {
   study.cores_busy = sharing * before_training / times.seconds;
   study.cores_needed = sharing * before_training / (times.seconds - times.waiting());
   if (study.measured)
-    study.cores = static_cast<int>(std::thread::hardware_concurrency());
+    study.cores = available_cores();
   else
     study.cores = experiment.cluster->host.cores > 0
                       ? experiment.cluster->host.cores

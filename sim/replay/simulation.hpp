@@ -40,7 +40,7 @@ struct Simulation {
   Hosts hosts = Hosts::per_rank;
   /// The most ranks whose spans come back, besides the slowest rank's: all if they are no more, else
   /// the first, the middle and the last one of each kind.
-  int timeline_ranks = 64;
+  int timeline_ranks = kMostTracedRanks;
   EpochRange timeline_epochs{0, 1};
   Engine engine = Engine::fluid;
 

@@ -34,13 +34,16 @@ TEST(Breakdown, EveryInstantIsChargedOnce) {
              {{Stage::forward, 0, 1}, 1.0},
              {{Stage::synchronise, 0}, 8.0},
              {{Stage::evaluate, 0}, 10.0}};
-  t.spans = {span(Lane::compute, Stage::forward, 0.5, 3), span(Lane::compute, Stage::forward, 4, 6),
+  t.spans = {span(Lane::compute, Stage::forward, 0.5, 3),
+             span(Lane::compute, Stage::forward, 4, 6),
              span(Lane::comm, Stage::forward, 2, 5, true),
              span(Lane::comm, Stage::forward, 6, 7, true, 1),
-             span(Lane::comm2, Stage::synchronise, 8, 12, true, 1)};
+             span(Lane::comm2, Stage::synchronise, 8, 12, true, 1),
+             span(Lane::host, Stage::forward, 5, 8)};  // beside the devices: 7-8 is idle
 
   const Breakdown b = epoch_breakdown(t, 0);
 
+  EXPECT_EQ(part_of(t.spans.back()).seconds, &Breakdown::other);
   EXPECT_DOUBLE_EQ(b.compute, 4);
   EXPECT_DOUBLE_EQ(b.internal, 1);
   EXPECT_DOUBLE_EQ(b.external, 1);

@@ -44,7 +44,8 @@ class NpyArray {
   NpyHeader header_;
 };
 
-/// Writes one array piece by piece; close() checks that everything reached the disk.
+/// Writes one array piece by piece; close() checks that the system took everything, and
+/// leaves flushing it to whoever puts the file in its place.
 ///
 /// Errors    DataError naming the file and the system's reason (disk full, not writable)
 class NpyWriter {

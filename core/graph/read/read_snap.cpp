@@ -166,17 +166,19 @@ EdgeList renumbered(Dataset& dataset, const TextFile& file, const Header& header
   if (const auto present = presence(chunks, largest, edges)) {
     std::vector<Vertex> number(present->size());
     std::vector<std::uint64_t> ids;
-    Vertex next = 0;
+    std::size_t next = 0;
     for (std::size_t id = 0; id < number.size(); ++id) {
-      number[id] = next;
+      number[id] = static_cast<Vertex>(next);
       next += (*present)[id];
     }
-    if (at(next) != number.size()) {
+    const std::int64_t vertices = checked_count(file, next);
+    if (next != number.size()) {
       for (std::size_t id = 0; id < number.size(); ++id)
         if ((*present)[id] != 0) ids.push_back(id);
       note(ids);
     }
-    return join_chunks(next, std::move(chunks), [&](std::uint64_t id) { return number[at(id)]; });
+    return join_chunks(vertices, std::move(chunks),
+                       [&](std::uint64_t id) { return number[at(id)]; });
   }
   const std::vector<std::uint64_t> ids = distinct_ids(chunks);
   const std::int64_t vertices = checked_count(file, ids.size());

@@ -45,6 +45,13 @@ std::string strategies_with(bool (*property)(const StrategyInfo&)) {
 
 namespace {
 
+bool carries_attention(const StrategyInfo& info) { return info.carries_attention; }
+
+/// The same, with all rows that an edge comes from at hand at once.
+bool keeps_rows(const StrategyInfo& info) {
+  return info.carries_attention && !info.sources_pass_by;
+}
+
 /// Settings for layers that weigh edges.
 void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
                        const StrategyInfo& info) {
@@ -54,29 +61,25 @@ void require_attention(const StrategyConfig& strategy, const ModelConfig& model,
         fmt::format("{} works by relation, but {} does not support that: use {}", model.type.name,
                     info.name,
                     strategies_with([](const StrategyInfo& s) { return s.carries_relations; })));
+  const bool takes_largest = layer_of(model).takes_largest;
   if (!info.carries_attention)
-    throw ConfigError(
-        "model.type",
-        fmt::format("{} works on edges, but {} does not support that: use one of {}",
-                    model.type.name, info.name,
-                    strategies_with([](const StrategyInfo& s) { return s.carries_attention; })));
-  if (info.sources_pass_by && layer_of(model).takes_largest)
+    throw ConfigError("model.type",
+                      fmt::format("{} works on edges, but {} does not support that: use one of {}",
+                                  model.type.name, info.name,
+                                  strategies_with(takes_largest ? keeps_rows : carries_attention)));
+  if (info.sources_pass_by && takes_largest)
     throw ConfigError(
         "model.type",
         fmt::format("{} takes the largest over all rows that an edge comes from, and with {} rows "
                     "of other ranks pass by: use one of {}",
-                    model.type.name, info.name, strategies_with([](const StrategyInfo& s) {
-                      return s.carries_attention && !s.sources_pass_by;
-                    })));
+                    model.type.name, info.name, strategies_with(keeps_rows)));
   if (info.sources_pass_by && model.attention == Attention::dot)
     throw ConfigError(
         "model.attention",
         fmt::format("\"dot\" weighs an edge by the whole rows at its ends, but with {} rows of "
                     "other ranks come after the weights are needed: use \"additive\", or one of "
                     "{}",
-                    info.name, strategies_with([](const StrategyInfo& s) {
-                      return s.carries_attention && !s.sources_pass_by;
-                    })));
+                    info.name, strategies_with(keeps_rows)));
   if (strategy.column_tiles > 1)
     throw ConfigError("strategy.column_tiles",
                       fmt::format("is for products with the adjacency, but {} computes a weight "
@@ -141,6 +144,10 @@ std::optional<std::string> inexactness(const StrategyConfig& strategy) {
     return "first_layer mggcn_compat: its times count, its loss does not";
   const auto why = info_of(strategy).inexactness;
   return why != nullptr ? why(strategy) : std::nullopt;
+}
+
+bool has_whole_gradients(const StrategyConfig& strategy) {
+  return !inexactness(strategy) && learns_from(strategy) == LearnsFrom::data;
 }
 
 LearnsFrom learns_from(const StrategyConfig& strategy) {

@@ -181,6 +181,9 @@ void require_resumable(const StrategyConfig& strategy);
 /// Why gradients are not those of the loss; nothing if they are.
 std::optional<std::string> inexactness(const StrategyConfig& strategy);
 
+/// Whether gradients are those of the whole graph: not of a batch, of a part or of samples.
+bool has_whole_gradients(const StrategyConfig& strategy);
+
 /// Everything that decides the learned weights, beside data, model and training.
 LearnsFrom learns_from(const StrategyConfig& strategy);
 

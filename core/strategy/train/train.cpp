@@ -26,6 +26,11 @@ namespace {
 
 constexpr std::array kSplits{Split::train, Split::validation, Split::test};
 
+/// Whether the training stops at, or keeps, an epoch that validation vertices choose.
+bool chooses_epoch(const TrainConfig& train) {
+  return train.patience > 0 || train.keep_best || train.best_by == BestBy::accuracy_and_loss;
+}
+
 [[noreturn]] void refuse_without_validation() {
   throw ConfigError("dataset.split",
                     "has no validation vertices, by which training would stop or choose its best "
@@ -344,15 +349,14 @@ class Trainer {
     require_validation(last);
     const bool best = !last.divergence && note_epoch(best_, last, problem_.train.best_by);
     last.stops_early = !best && out_of_patience(epoch);
-    if (best && control_.keeps_best)
+    if (best && problem_.train.keep_best)
       checkpoints_->keep_best({epoch + 1, {}, 0, {}, best_}, observer);
     return reports;
   }
 
   void require_validation(const EpochReport& report) const {
-    const TrainConfig& train = problem_.train;
-    const bool needed = train.patience > 0 || control_.keeps_best || weighs_loss();
-    if (needed && report.scores && !report.scores->validation) refuse_without_validation();
+    if (chooses_epoch(problem_.train) && report.scores && !report.scores->validation)
+      refuse_without_validation();
   }
   /// Counts evaluations, which come every eval_every epochs and after the last.
   bool out_of_patience(int epoch) const {
@@ -544,9 +548,7 @@ void require_trainable(const Problem& problem) {
   if (facts.training_vertices == 0)
     throw ConfigError("dataset.split", name + " has no training vertices");
   const Dataset* evaluated = problem.whole ? problem.whole->data.get() : problem.data.get();
-  const bool chooses =
-      problem.train.patience > 0 || problem.train.best_by == BestBy::accuracy_and_loss;
-  if (chooses && evaluated != nullptr &&
+  if (chooses_epoch(problem.train) && evaluated != nullptr &&
       std::find(evaluated->split.begin(), evaluated->split.end(), Split::validation) ==
           evaluated->split.end())
     refuse_without_validation();

@@ -137,8 +137,7 @@ TEST_F(Advise, FindsTheFastestOfAllPlansThatAreReplayedOneByOne) {
     if (!seconds) continue;
     ++possible;
     const StrategyConfig& strategy = plan.experiment.strategy;
-    double& least =
-        inexactness(strategy) || learns_from(strategy) != LearnsFrom::data ? other : exact;
+    double& least = has_whole_gradients(strategy) ? exact : other;
     least = std::min(least, *seconds);
   }
 

@@ -57,6 +57,8 @@ TEST_F(Caches, RefusesWhatHasNoSuchRows) {
   };
   refused("--set 'strategy={\"type\": \"full_graph\"}'", "full_graph pulls no rows");
   refused("--set cluster.ranks=1", "set at least 2");
+  refused("--set strategy.cooperative=true",
+          "strategy.cooperative: a server fetches each row only");
   refused("--shares 0.5,0.1", "each larger than the one before it");
   refused("--shares 0", "above 0");
   refused("--epochs 0", "at least 1");

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/partition/partition_options.hpp"
+#include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/vertex_cut_delayed.hpp"
 #include "core/terminal/words.hpp"
 #include "experiments/config/load_problem.hpp"
@@ -666,6 +667,26 @@ TEST(Refusal, OfWhatPartsHaveSettledAlready) {
             "dataset.features: the parts have their own; give this to orrery partition");
   EXPECT_EQ(refused("dataset.reorder=bfs"), "dataset.reorder: does not go with \"parts\"");
   EXPECT_EQ(refused("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
+}
+
+/// A condition on another key holds for the default of that key, too.
+TEST(Links, BothEndsAreCorruptedWithoutAWordOnNegatives) {
+  EXPECT_EQ(refusal(kMinimal, {R"(links={"corrupted": "both"})"}), "accepted");
+  EXPECT_NE(refusal(kMinimal, {R"(links={"corrupted": "both", "negatives": "in_batch"})"}),
+            "accepted");
+}
+
+TEST(WholeGradients, AreThoseOfNoBatchPartOrSample) {
+  const auto whole = [](const std::string& strategy) {
+    return has_whole_gradients(load({"strategy=" + strategy, "cluster.ranks=4"}).front().strategy);
+  };
+  for (const char* type : {"full_graph", "spmm_1d", "spmm_2d", "shared_preloading"})
+    EXPECT_TRUE(whole(fmt::format(R"({{"type": "{}"}})", type))) << type;
+  for (const char* settings :
+       {R"({"type": "model_averaging"})", R"({"type": "shared_preloading", "batches": 2})",
+        R"({"type": "full_graph", "boundary_sampling": 0.5})",
+        R"({"type": "mini_batch", "sampler": "all"})"})
+    EXPECT_FALSE(whole(settings)) << settings;
 }
 
 TEST(Refusal, OfWhatIsMissing) {

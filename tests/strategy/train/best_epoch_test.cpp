@@ -46,6 +46,9 @@ TEST(BestEpoch, NeedsValidationVertices) {
   EXPECT_NO_THROW(require_trainable(problem));
   problem.train.patience = 3;
   EXPECT_THROW(require_trainable(problem), ConfigError);
+  problem.train.patience = 0;
+  problem.train.keep_best = true;
+  EXPECT_THROW(require_trainable(problem), ConfigError);
 }
 
 /// Epochs of a training with patience, told from one without, by the published program.
