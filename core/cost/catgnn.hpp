@@ -57,7 +57,7 @@ double averaging_words(std::int64_t averagings, double parameters, std::int64_t 
 ///   ⌊(parts − 1 − gpu)/gpus⌋ + 1 for gpu < parts, that is ⌊parts/gpus⌋ or ⌈parts/gpus⌉;  else 0
 ///
 /// Errors    ConfigError if parts < 0, gpus < 1 or gpu is not one of them
-/// Source    CATGNN section 4.2
+/// Source    CATGNN section 3.3
 std::int64_t parts_on_gpu(std::int64_t parts, std::int64_t gpus, std::int64_t gpu);
 
 }  // namespace orrery::cost

@@ -55,7 +55,7 @@ std::vector<Equation> equations_of_catgnn() {
          "words"}}},
       {"parts_on_gpu",
        paper,
-       "CATGNN 4.2",
+       "CATGNN 3.3",
        "Parts that a GPU trains one after the other",
        "floor((parts - 1 - gpu)/gpus) + 1",
        {{"parts", "", real(parts), ""},

@@ -613,7 +613,7 @@ class Model {
   }
 
   void add_parts() {
-    add({"parts_on_gpu"}, "parts that a rank trains one after the other", "CATGNN 4.2", "parts",
+    add({"parts_on_gpu"}, "parts that a rank trains one after the other", "CATGNN 3.3", "parts",
         static_cast<double>(
             cost::parts_on_gpu(parts_for(experiment_.strategy, ranks()), ranks(), 0)),
         "of rank 0, which has no fewer than others");
