@@ -264,6 +264,11 @@ int run_partition(const PartitionCommandOptions& options) {
     asked.strategies = with_every_strategy(options, experiment);
   if (!options.compare.empty())
     return compare_all(options, source, asked, parts, experiment.partition);
+  if (experiment.dataset.reorder != "none" && !(options.out + options.owners).empty())
+    throw ConfigError(
+        "dataset.reorder",
+        "numbers vertices anew, and --out and --owners name them by their own numbers: "
+        "set it to none");
   if (!options.out.empty()) require_place_for_parts(options.out, options.force);
 
   const auto [report, partition] = cut_and_measure(source, asked, parts, experiment.partition);

@@ -102,7 +102,9 @@ void predict_command(const PredictOptions& options) {
       options.out.empty() ? fs::path(options.run) / "predictions" : fs::path(options.out);
   FolderInProgress folder(out, options.force, not_only_predictions);
   DatasetCache datasets;
-  const ProblemData data = datasets.load(experiment);
+  Experiment in_given_order = experiment;  // rows are those of the vertices' own numbers
+  in_given_order.dataset.reorder = "none";
+  const ProblemData data = datasets.load(in_given_order);
   require_same_relations(
       kept, data.data->typed ? data.data->typed->texts() : std::vector<std::string>(), "--weights");
   const DataFacts facts = data.facts();

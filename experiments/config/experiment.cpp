@@ -403,7 +403,12 @@ void complete(Json& root, int mpi_ranks) {
   }
   if (!root["train"].contains("weight_decay_on"))
     root["train"]["weight_decay_on"] = root["model"]["type"] == "gcn" ? "first" : "all";
-  complete_training(root["train"]);
+  // Patience keeps the best model, where a model alone means something.
+  Json& train = root["train"];
+  if (root["strategy"].value("learn_features", false) && !train.contains("metrics") &&
+      !train.contains("keep_best") && train.value("patience", 0) > 0)
+    train["keep_best"] = false;
+  complete_training(train);
 }
 
 std::int64_t bytes_at(const Json& room, const char* key, const std::string& path) {
@@ -555,6 +560,11 @@ void set_strategy(Experiment& e, const Json& root) {
   const Json& s = root["strategy"];
   e.strategy = strategy_config(root);
   require_possible(e.strategy, e.model);
+  if (e.train.keep_best && e.strategy.learned)
+    throw ConfigError(
+        "train.keep_best",
+        "keeps the weights of the model alone, which mean nothing without the features "
+        "that strategy.learn_features learned with them: use train.checkpoint_every");
   if (!e.metrics.empty() && e.strategy.learned)
     throw ConfigError("train.metrics",
                       "are scored on the features of the data set, and strategy.learn_features "

@@ -67,6 +67,9 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
         "links",
         "orrery infer computes the classes of vertices, and a model of links has none: "
         "leave links out");
+  if (experiment.dataset.reorder != "none")
+    throw ConfigError("dataset.reorder",
+                      "numbers vertices anew, and embeddings are rows by number: set it to none");
   LoadedInference loaded;
   const std::string& files = experiment.dataset.feature_files;
   if (experiment.dataset.edge_list) {

@@ -70,6 +70,8 @@ def _names(rows: int, experiment: dict[str, Any], kept: str) -> list[str]:
         model.append("averages")
     if rows == len(model):
         return model
+    if experiment.get("strategy", {}).get("learn_features") and rows == len(model) + 3:
+        return model + ["learned_features", "learned_first_moment", "learned_second_moment"]
     if rows % len(model):
         return [f"row{i}" for i in range(rows)]
     return [f"part{part}.{name}" for part in range(rows // len(model)) for name in model]

@@ -263,6 +263,32 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(orrery.RunFailed, "force"):
             orrery.predict(run, quiet=True)
 
+    def test_PredictionsAreRowsOfTheFilesWhereARunRenumbersVertices(self):
+        run = self.run_on("renumbered", dataset={"reorder": "degree"}, train={"epochs": 20, "keep_best": True})
+        logits = Gcn(self.folder / "set").forward(orrery.read_checkpoint(run / "best.bin").parameters)
+        np.testing.assert_allclose(orrery.predict(run, quiet=True).logits, logits, atol=2e-5)
+        file = self.folder / "renumbered.json"
+        file.write_text(json.dumps(self.config(dataset={"reorder": "degree"})))
+        for words in (["infer", file, "--out", self.folder / "inferred"],
+                      ["partition", file, "--set", "cluster.ranks=2", "--owners", self.folder / "owners"]):
+            done = subprocess.run([os.environ["ORRERY_PROGRAM"], *words], capture_output=True, text=True, check=False)
+            self.assertIn("dataset.reorder: numbers vertices anew", done.stderr)
+
+    def test_TheOneLayerOfSgcIsItsFirst(self):
+        train = {"epochs": 5, "weight_decay": 0.1, "weight_decay_on": "first"}
+        losses = [self.lines(self.run_on(model, model={"type": model, "layers": 1}, train=train), "loss")
+                  for model in ("gcn", "sgc")]
+        np.testing.assert_allclose(*losses, rtol=1e-6)
+
+    def test_CheckpointsOfLearnedFeaturesNameThem(self):
+        for optimizer in ("sgd", "adam"):
+            run = self.run_on("learned", 2, train={"epochs": 2, "checkpoint_every": 2, "optimizer": optimizer},
+                              strategy={"type": "full_graph", "learn_features": True})
+            kept = orrery.read_checkpoint(run)
+            self.assertEqual(kept.arrays["learned_features"].size % WIDTH, 0)
+            self.assertIn("learned_second_moment", kept.arrays)
+            self.assertEqual(kept.parameters["layers.1.weight"].shape[0], WIDTH)
+
     def test_OtherModels(self):
         for model, width in (({"type": "gat", "heads": 2}, HIDDEN), ({"type": "sgc"}, WIDTH),
                              ({"type": "resgcn+", "layers": 3}, HIDDEN), ({"type": "gcn", "batch_norm": True}, HIDDEN),

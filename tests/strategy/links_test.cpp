@@ -90,6 +90,14 @@ TEST(HeldOutLinks, AreNotInTheGraphAndTheirNegativesInNone) {
     }
 }
 
+TEST(HeldOutLinks, SayHowOftenNoOtherPairWasFound) {
+  const auto note_of = [](std::int64_t vertices) {
+    return hold_out_links(*random_dataset(vertices, 1500, 4, 2, true), {}, 3).first.notes.back();
+  };
+  EXPECT_EQ(note_of(200).find("found no other"), std::string::npos);
+  EXPECT_NE(note_of(8).find("; but of 3 such pairs 3 are edges"), std::string::npos) << note_of(8);
+}
+
 TEST(HeldOutLinks, ASymmetricGraphsLinksHaveADirectionThatIsDrawn) {
   const auto data = random_dataset(200, 1500, 4, 2, true);
   const auto [trained, links] = hold_out_links(*data, {}, 3);

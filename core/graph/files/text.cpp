@@ -64,9 +64,12 @@ std::string inflate_all(const std::string& path, std::string_view input) {
 }  // namespace
 
 TextFile::TextFile(const std::filesystem::path& path) : file_(path), text_(file_.bytes()) {
-  if (!is_gzip(text_)) return;
-  inflated_ = inflate_all(file_.path(), text_);
-  text_ = inflated_;
+  if (is_gzip(text_)) {
+    inflated_ = inflate_all(file_.path(), text_);
+    text_ = inflated_;
+  }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of editors that mark UTF-8
+  if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
 }
 
 std::int64_t TextFile::line_number(const char* place) const {

@@ -20,7 +20,7 @@ Sgc::Sgc(Runtime& rt, const ModelConfig& model, const TrainConfig& train, FirstL
   parameters_.begin_layer(1);
   weight_ = parameters_.add({features, classes}, Parameters::glorot(features, classes), true);
   if (config_.bias)
-    bias_ = parameters_.add({1, classes}, {}, train.weight_decay_on == WeightDecayOn::all, "bias");
+    bias_ = parameters_.add({1, classes}, {}, true, "bias");  // its layer is the first
   if (more) more(parameters_);
   parameters_.allocate(rt_, train_, use);
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "core/base/error.hpp"
@@ -56,8 +57,10 @@ bool has_edge(const Csr& graph, const VertexPair& pair) {
   return std::binary_search(row.begin(), row.end(), pair.source);
 }
 
-void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
-                    std::uint64_t seed) {
+/// Returns how many of them are edges, or a vertex twice, because no other draw was found.
+std::int64_t draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
+                            std::uint64_t seed) {
+  std::atomic<std::int64_t> not_found = 0;
   const int per_link = scored.per_link = task.config.held_out_negatives;
   const auto draw = [](const VertexRange& range, Sequence& draws) {
     return static_cast<Vertex>(range.first +
@@ -71,12 +74,14 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
     Sequence draws(key, Purpose::split, kHeldOutNegatives);
     for (int k = 0; k < per_link; ++k) {
       VertexPair pair = link;
-      for (int tries = 0; tries < kHeldOutTries; ++tries) {
+      bool found = false;
+      for (int tries = 0; tries < kHeldOutTries && !found; ++tries) {
         if (task.config.held_out_corrupted == Corrupted::both)
           pair.source = draw(task.sources, draws);
         pair.destination = draw(task.destinations, draws);
-        if (pair.source != pair.destination && !has_edge(graph, pair)) break;
+        found = pair.source != pair.destination && !has_edge(graph, pair);
       }
+      if (!found) ++not_found;
       scored.negatives[at(i * per_link + k)] = pair;
     }
   };
@@ -85,6 +90,7 @@ void draw_negatives(ScoredLinks& scored, const Csr& graph, const LinkTask& task,
   parallel_for(std::ssize(scored.links), kBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) draw_for(i);
   });
+  return not_found;
 }
 
 using LinkLists = std::vector<const std::vector<VertexPair>*>;
@@ -192,8 +198,9 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
   task->validation.links.assign(links.begin(), links.begin() + validation);
   task->test.links.assign(links.begin() + validation, links.begin() + validation + test);
   task->train.assign(links.begin() + validation + test, links.end());
+  std::int64_t not_found = 0;
   for (ScoredLinks* scored : {&task->validation, &task->test})
-    draw_negatives(*scored, graph, *task, seed);
+    not_found += draw_negatives(*scored, graph, *task, seed);
 
   const LinkLists held_out{&task->validation.links, &task->test.links};
   LinkLists gone = held_out;
@@ -220,6 +227,11 @@ std::pair<Dataset, std::shared_ptr<const LinkTask>> hold_out_links(const Dataset
       by_relation ? " by " + config.relation : "", task->train.size(), all, validation, test,
       none_aggregated ? "all" : "the latter", config.held_out_negatives,
       config.held_out_negatives == 1 ? "" : "s", config.held_out_negatives == 1 ? "is" : "are"));
+  if (not_found > 0)
+    trained.notes.back() += fmt::format(
+        "; but of {} such pairs {} are edges, or a vertex with itself, because {} draws each found "
+        "no other: scores of these say nothing",
+        (validation + test) * config.held_out_negatives, not_found, kHeldOutTries);
   return {std::move(trained), std::move(task)};
 }
 

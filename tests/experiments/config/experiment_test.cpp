@@ -669,6 +669,15 @@ TEST(Refusal, OfWhatPartsHaveSettledAlready) {
   EXPECT_EQ(refused("dataset.symmetric=true"), "dataset.symmetric: only goes with \"path\"");
 }
 
+/// A model alone, without the features that were learned with it, means nothing.
+TEST(Refusal, OfTheBestModelOfLearnedFeatures) {
+  const std::string learns = "strategy.learn_features=true";
+  EXPECT_NE(refusal(kMinimal, {learns, "train.keep_best=true"}).find("use train.checkpoint_every"),
+            std::string::npos);
+  EXPECT_FALSE(load({learns, "train.patience=3"}).front().train.keep_best);
+  EXPECT_TRUE(load({"train.patience=3"}).front().train.keep_best);
+}
+
 /// A condition on another key holds for the default of that key, too.
 TEST(Links, BothEndsAreCorruptedWithoutAWordOnNegatives) {
   EXPECT_EQ(refusal(kMinimal, {R"(links={"corrupted": "both"})"}), "accepted");

@@ -45,6 +45,14 @@ TEST_F(ReadTextTest, SnapTakesCommentsBlankLinesAndAnySeparator) {
   EXPECT_THAT(dataset.notes, IsEmpty());
 }
 
+TEST_F(ReadTextTest, AByteOrderMarkIsNoNumber) {
+  write("g.txt",
+        "\xef\xbb\xbf"
+        "0 1\n1 2\n0 2\n");
+
+  expect_triangle(load("g.txt"));
+}
+
 TEST_F(ReadTextTest, GzipIsReadLikePlainText) {
   write_gzip("g.txt.gz", "0 1\n1 2\n0 2\n");
 
