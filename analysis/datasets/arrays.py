@@ -6,6 +6,7 @@ It takes a folder of .npy files or one .npz file, whose arrays have the names be
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ SOURCES, DESTINATIONS = ("source", "src", "from", "u"), ("destination", "target"
 IDS = ("id", "vertex", "node", "node_id", "vertex_id")
 PARTS = {"train": 0, "training": 0, "valid": 1, "val": 1, "validation": 1, "test": 2, "none": 255, "": 255}
 MOST = 2**31 - 1
+WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 
 
 class ImportProblem(Exception):
@@ -104,7 +106,8 @@ def labels_of(array, place, notes):
 
 
 def _is_mask(name, array):
-    return array.dtype.kind == "b" or "mask" in name or array.dtype == np.uint8
+    """By the type or the name; where the name says neither (train), bytes are a mask."""
+    return array.dtype.kind == "b" or "mask" in name or (array.dtype == np.uint8 and "_" not in name)
 
 
 def _members(array, name, vertices):
@@ -226,7 +229,10 @@ def read_folder(path):
 
 
 def _column(values):
-    """Numbers where all are (an empty field among them is NaN), else texts."""
+    """Numbers where all texts of a CSV are (an empty field among them is NaN), else texts. 1_0 is a text, though
+    Python reads 10."""
+    if isinstance(values, np.ndarray) or any("_" in value for value in values):
+        return np.asarray(values)
     for kind, given in ((np.int64, values), (np.float64, values), (np.float64, [value or "nan" for value in values])):
         try:
             return np.array(given, kind)
@@ -236,7 +242,7 @@ def _column(values):
 
 
 def read_table(path):
-    """Columns by name, of CSV with a header or of Parquet."""
+    """Columns by name: lists of texts of CSV with a header, arrays of Parquet."""
     if path.suffix == ".parquet":
         try:
             import pyarrow.parquet
@@ -266,7 +272,7 @@ def read_table(path):
             raise ImportProblem(f"{path}: {error}") from error
     if len(set(header)) != len(header):
         raise ImportProblem(f"{path}: two columns have the same name")
-    return dict(zip(header, map(_column, columns)))
+    return dict(zip(header, columns))
 
 
 def _known_column(table, names, path, what):
@@ -282,10 +288,46 @@ def _take_vertices(table, names, path, what):
     """A column that names a vertex in every row, which the table has no longer."""
     name = _known_column(table, names, path, what)
     column = table.pop(name)
-    empty = np.isnan(column) if column.dtype.kind == "f" else np.array([one is None or one == "" for one in column], bool)
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        empty = np.isnan(column)
+    else:
+        empty = np.array([one is None or one == "" for one in column], bool)
     if empty.any():
         fail(f"{path}, column {name}, row {int(np.argmax(empty)) + 1}", "a vertex", "none")
     return column
+
+
+def _whole_numbers(column):
+    """A column as int64, or else uint64, with every digit kept (1.0 is 1); None where it has anything else."""
+    if isinstance(column, list):
+        given = [one.partition(".")[0] for one in column] if all(map(WHOLE.fullmatch, column)) else None
+    elif column.dtype.kind == "f":
+        given = [int(one) for one in column] if np.all(np.isfinite(column) & (column == np.trunc(column))) else None
+    else:
+        return column if column.dtype.kind in "iu" else None
+    for kind in (np.int64, np.uint64) if given is not None else ():
+        try:
+            return np.array(given, kind)
+        except OverflowError:
+            pass
+    return None
+
+
+def _word(one):
+    """What stands there; Parquet's 1.0 is the vertex 1, as in a column of whole numbers."""
+    return str(int(one) if isinstance(one, np.floating) and one.is_integer() else one)
+
+
+def _of_one_kind(columns):
+    """Columns of vertices that can be compared exactly: int64 or uint64 where it holds all of them, else words.
+    (NumPy makes of both together float64, which takes neighbours above 2^53 for the same.)"""
+    numbers = [_whole_numbers(column) for column in columns]
+    if all(column is not None for column in numbers):
+        found = [int(end) for column in numbers if len(column) for end in (column.min(), column.max())]
+        for kind in (np.int64, np.uint64):
+            if all(np.iinfo(kind).min <= end <= np.iinfo(kind).max for end in found):
+                return [column.astype(kind) for column in numbers]
+    return [np.array([_word(one) for one in column], object) for column in columns]
 
 
 def _classes(labels, notes):
@@ -312,18 +354,23 @@ def _numbers(column, place):
     return made
 
 
+def _distinct(ids):
+    """In ascending order."""
+    return np.array(sorted(set(ids)), object) if ids.dtype.kind == "O" else np.unique(ids)
+
+
 def _numbered(ids, known, place):
     """Where each id stands among the known ones, which are distinct."""
-    order = np.argsort(known, kind="stable")
-    try:
-        at = np.searchsorted(known[order], ids)
-    except TypeError:
-        raise ImportProblem(f"{place}: names of vertices are of another kind than in the other table") from None
-    at = np.minimum(at, len(known) - 1)
-    missing = known[order][at] != ids
-    if missing.any():
-        raise ImportProblem(f"{place}: vertex {ids[int(np.argmax(missing))]} is not in the table of vertices")
-    return order[at]
+    if known.dtype.kind == "O":  # a dict finds words many times faster than a search among sorted ones
+        row_of = {one: row for row, one in enumerate(known)}
+        rows = np.array([row_of.get(one, -1) for one in ids], np.int64)
+    else:
+        order = np.append(np.argsort(known, kind="stable"), -1)
+        rows = order[np.searchsorted(known, ids, sorter=order[:-1])]
+        rows[rows >= 0] = np.where(known[rows[rows >= 0]] == ids[rows >= 0], rows[rows >= 0], -1)
+    if (rows < 0).any():
+        raise ImportProblem(f"{place}: vertex {ids[int(np.argmax(rows < 0))]} is not in the table of vertices")
+    return rows
 
 
 def names_of(ids):
@@ -340,10 +387,12 @@ def from_tables(edges_file, vertices_file):
     edges = read_table(edges_file)
     ends = [_take_vertices(edges, SOURCES, edges_file, "sources"),
             _take_vertices(edges, DESTINATIONS, edges_file, "destinations")]
+    edges = {name: _column(values) for name, values in edges.items()}
     if vertices_file:
         table = read_table(vertices_file)
-        ids = _take_vertices(table, IDS, vertices_file, "vertices")
-        if len(np.unique(ids)) != len(ids):
+        *ends, ids = _of_one_kind([*ends, _take_vertices(table, IDS, vertices_file, "vertices")])
+        table = {name: _column(values) for name, values in table.items()}
+        if len(_distinct(ids)) != len(ids):
             raise ImportProblem(f"{vertices_file}: a vertex stands there twice")
         lower = {name.lower(): name for name in table}
         if name := next((lower[name] for name in ("label", "labels", "class", "y") if name in lower), None):
@@ -362,7 +411,8 @@ def from_tables(edges_file, vertices_file):
                 [_numbers(column, f"{vertices_file}: column {name}") for name, column in table.items()])
         notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
     else:
-        ids = np.unique(np.concatenate(ends))
+        ends = _of_one_kind(ends)
+        ids = _distinct(np.concatenate(ends))
         if ids.dtype.kind in "iu" and len(ids) and ids.min() >= 0 and ids.max() < 2 * len(ids) + 1000:
             ids = np.arange(int(ids.max()) + 1)
         else:
