@@ -288,7 +288,7 @@ def _take_vertices(table, names, path, what):
     """A column that names a vertex in every row, which the table has no longer."""
     name = _known_column(table, names, path, what)
     column = table.pop(name)
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fmM":
         empty = np.isnan(column)
     else:
         empty = np.array([one is None or one == "" for one in column], bool)
@@ -308,13 +308,15 @@ def _whole_numbers(column):
     for kind in (np.int64, np.uint64) if given is not None else ():
         try:
             return np.array(given, kind)
-        except OverflowError:
+        except (OverflowError, ValueError):  # ValueError: more digits than Python reads
             pass
     return None
 
 
 def _word(one):
-    """What stands there; Parquet's 1.0 is the vertex 1, as in a column of whole numbers."""
+    """What stands there, in Parquet also as bytes; a number 1.0 is 1, as in a column of whole numbers."""
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "backslashreplace")
     return str(int(one) if isinstance(one, np.floating) and one.is_integer() else one)
 
 
@@ -354,23 +356,14 @@ def _numbers(column, place):
     return made
 
 
-def _distinct(ids):
-    """In ascending order."""
-    return np.array(sorted(set(ids)), object) if ids.dtype.kind == "O" else np.unique(ids)
-
-
 def _numbered(ids, known, place):
-    """Where each id stands among the known ones, which are distinct."""
-    if known.dtype.kind == "O":  # a dict finds words many times faster than a search among sorted ones
-        row_of = {one: row for row, one in enumerate(known)}
-        rows = np.array([row_of.get(one, -1) for one in ids], np.int64)
-    else:
-        order = np.append(np.argsort(known, kind="stable"), -1)
-        rows = order[np.searchsorted(known, ids, sorter=order[:-1])]
-        rows[rows >= 0] = np.where(known[rows[rows >= 0]] == ids[rows >= 0], rows[rows >= 0], -1)
-    if (rows < 0).any():
-        raise ImportProblem(f"{place}: vertex {ids[int(np.argmax(rows < 0))]} is not in the table of vertices")
-    return rows
+    """Where each id stands among the known ones, which are distinct and of the same kind."""
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known[order], ids), len(known) - 1)
+    missing = known[order][at] != ids if len(known) else np.ones(len(ids), bool)
+    if missing.any():
+        raise ImportProblem(f"{place}: vertex {ids[int(np.argmax(missing))]} is not in the table of vertices")
+    return order[at]
 
 
 def names_of(ids):
@@ -392,7 +385,7 @@ def from_tables(edges_file, vertices_file):
         table = read_table(vertices_file)
         *ends, ids = _of_one_kind([*ends, _take_vertices(table, IDS, vertices_file, "vertices")])
         table = {name: _column(values) for name, values in table.items()}
-        if len(_distinct(ids)) != len(ids):
+        if len(np.unique(ids)) != len(ids):
             raise ImportProblem(f"{vertices_file}: a vertex stands there twice")
         lower = {name.lower(): name for name in table}
         if name := next((lower[name] for name in ("label", "labels", "class", "y") if name in lower), None):
@@ -412,7 +405,7 @@ def from_tables(edges_file, vertices_file):
         notes.append(f"vertices are numbered as the rows of {vertices_file.name}")
     else:
         ends = _of_one_kind(ends)
-        ids = _distinct(np.concatenate(ends))
+        ids = np.unique(np.concatenate(ends))
         if ids.dtype.kind in "iu" and len(ids) and ids.min() >= 0 and ids.max() < 2 * len(ids) + 1000:
             ids = np.arange(int(ids.max()) + 1)
         else:

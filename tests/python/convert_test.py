@@ -372,12 +372,21 @@ class Arrays(unittest.TestCase):
                       {"idx_train": np.array([0]), "valid_index": np.array([1]), "test_idx": np.array([])},
                       {"train": np.array([True, False, False]), "valid_mask": np.array([0, 1, 0])},
                       {"train_mask": np.array([1.0, 0, 0]), "train_idx": np.array([0]), "val_idx": np.array([1])},
-                      {"train": np.array([1, 0, 0], np.uint8), "val": np.array([1])}):
+                      {"train": np.array([1, 0, 0], np.uint8), "val": np.array([1])},
+                      {"train_mask": np.array([1, 0, 0], np.uint8), "val_idx": np.array([1], np.uint8)}):
             with self.subTest(list(parts)):
                 np.savez(self.folder / "given.npz", **without, **parts)
                 made, notes = self.convert("given.npz", "--force")
                 np.testing.assert_array_equal(made["split"], [0, 1, 255])
                 self.assertNotIn("not used", notes)
+
+    def test_NumbersOfVerticesMayBeBytes(self):
+        given = {"edge_index": np.array([[0, 1, 2], [1, 2, 3]]), "num_nodes": 4}
+        for numbers, split in (([0, 1, 0, 1], [0, 0, 255, 255]), ([2, 3], [255, 255, 0, 0])):
+            for name in ("train_idx", "idx_train", "train_nodes"):
+                with self.subTest(name, numbers=numbers):
+                    np.savez(self.folder / "given.npz", **given, **{name: np.array(numbers, np.uint8)})
+                    np.testing.assert_array_equal(self.convert("given.npz", "--force")[0]["split"], split)
 
     def test_ArraysAndColumnsWithoutAMeaningAreNamed(self):
         np.savez(self.folder / "given.npz", **self.GIVEN, feats=np.ones((3, 2)), years=np.arange(3))
@@ -420,6 +429,62 @@ class Arrays(unittest.TestCase):
         made, _ = self.convert("e.csv", "--force")
         self.assertEqual((self.names()[0], "ids" in made), (None, False))
 
+    def table(self, name, *rows):
+        (self.folder / name).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        return str(self.folder / name)
+
+    def called(self, *words):
+        """What `convert` says that the vertices are called, and the edges in these words."""
+        made, _ = self.convert(*words, "--force")
+        names = made["ids"].tolist() if "ids" in made else self.names()[0]
+        return names, [tuple(names[end] for end in edge) for edge in made["edges"].T]
+
+    def test_LargeNumbersOfVerticesKeepEveryDigit(self):
+        most = 2**64 - 1
+        expected = [str(most - 2), str(most - 1), str(most)]
+        for name, rows in (("e.txt", [f"{most} {most - 1}", f"{most - 2} {most}"]),
+                           ("e.csv", ["source,target", f"{most},{most - 1}", f"{most - 2},{most}"])):
+            self.table(name, *rows)
+            self.assertEqual(self.called(name),
+                             (expected, [(expected[0], expected[2]), (expected[2], expected[1])]))
+        self.table("e.csv", "source,target", f"{most},1")
+        self.assertEqual(self.called("e.csv"), (["1", str(most)], [(str(most), "1")]))
+        for one, other in ((most, -1), (2**64, 2**64 + 1)):  # more than 64 bits hold
+            self.table("e.csv", "source,target", f"{one},{other}")
+            names, edges = self.called("e.csv")
+            self.assertEqual((sorted(names), edges), (sorted([str(one), str(other)]), [(str(one), str(other))]))
+
+    def test_WholeNumbersOfVerticesMayBeNegativeOrWrittenAsFractions(self):
+        self.table("e.csv", "source,target", "-7.0,5", "5.0,6")
+        self.assertEqual(self.called("e.csv"), ([-7, 5, 6], [(-7, 5), (5, 6)]))
+        self.table("e.csv", "source,target", f"{2**60}.0,{2**60}", f"{2**60 + 1}.0,5")
+        self.assertEqual(self.called("e.csv")[0], [5, 2**60, 2**60 + 1])
+        vertices = self.table("v.csv", "id", "0.0", "1.0", "2.0")
+        self.table("e.csv", "source,target", "2,0")
+        made, _ = self.convert("e.csv", "--vertices", vertices, "--force")
+        np.testing.assert_array_equal(made["edges"], [[2], [0]])
+        self.table("e.csv", "source,target", "1.10,1.1")
+        self.assertEqual(self.called("e.csv")[0], ["1.1", "1.10"])
+
+    def test_NumbersBesideWordsAreWords(self):
+        self.table("e.csv", "from,to", "1,a", "02,b")
+        self.assertEqual(self.called("e.csv"), (["02", "1", "a", "b"], [("02", "b"), ("1", "a")]))
+        self.table("e.csv", "from,to", "1,2", "2,1")
+        vertices = self.table("v.csv", "id,label", "b,x", "2,y", "1,x")
+        self.assertEqual(self.called("e.csv", "--vertices", vertices),
+                         (["b", "2", "1"], [("2", "1"), ("1", "2")]))
+        for rows in (["a", "b"], []):
+            vertices = self.table("v.csv", "id", *rows)
+            self.assertIn("e.csv: vertex 1 is not in the table of vertices",
+                          self.convert("e.csv", "--vertices", vertices, "--force", status=1))
+
+    def test_NumbersWithUnderscoresAreWords(self):
+        self.table("e.csv", "from,to", "1_0,10", "1_1,10")
+        self.assertEqual(self.called("e.csv")[0], ["10", "1_0", "1_1"])
+        self.table("e.csv", "from,to", "0,1")
+        made, _ = self.convert("e.csv", "--force", "--vertices", self.table("v.csv", "id,label", "0,1_0", "1,10"))
+        np.testing.assert_array_equal(made["labels"], [1, 0])
+
     def test_VerticesGoWithATableAlone(self):
         (self.folder / "gap.txt").write_text("10 20\n")
         self.assertIn("--vertices: goes with a table of edges alone, and '",
@@ -458,6 +523,32 @@ class Arrays(unittest.TestCase):
         np.testing.assert_array_equal(made["edges"], [[5, 6], [6, 7]])
 
     @WITH_PYARROW
+    def test_NumbersOfVerticesInParquetMayHaveSeveralTypes(self):
+        first = 2**60
+        source, target = np.array([first, first + 1]), np.array([first + 2, first + 3], np.uint64)
+        self.parquet("e.parquet", source=source, target=target)
+        ids, edges = list(range(first, first + 4)), [(first, first + 2), (first + 1, first + 3)]
+        self.assertEqual(self.called("e.parquet"), (ids, edges))
+        for kind in (np.int64, np.uint64):
+            self.parquet("v.parquet", id=np.array(ids[::-1], kind))
+            self.assertEqual(self.called("e.parquet", "--vertices", str(self.folder / "v.parquet")),
+                             (ids[::-1], edges[::-1]))
+        self.parquet("e.parquet", source=np.array([-5]), target=np.array([2**64 - 1], np.uint64))
+        self.assertEqual(self.called("e.parquet")[0], ["-5", str(2**64 - 1)])
+        self.parquet("e.parquet", source=np.array([1.0, 2000]), target=np.array([2000, 3], np.int16))
+        self.assertEqual(self.called("e.parquet"), ([1, 3, 2000], [(1, 2000), (2000, 3)]))
+
+    @WITH_PYARROW
+    def test_NumbersBesideWordsInParquetAreWords(self):
+        for source in (np.array([1, 2]), np.array([1.0, 2]), [b"1", b"2"]):
+            self.parquet("e.parquet", src=source, dst=["a", "1"])
+            self.assertEqual(self.called("e.parquet"), (["1", "2", "a"], [("1", "a"), ("2", "1")]))
+        vertices = self.table("v.csv", "id", "2", "1", "a")
+        self.assertEqual(self.called("e.parquet", "--vertices", vertices)[0], ["2", "1", "a"])
+        self.parquet("e.parquet", src=["01"], dst=["1"])
+        self.assertEqual(self.called("e.parquet")[0], ["01", "1"])
+
+    @WITH_PYARROW
     def test_ParquetWithVerticesSaysTheSameAsCsv(self):
         self.parquet("e.parquet", source=["ann", "bob", "cy"], target=["bob", "cy", "ann"],
                      weight=np.float16([1.5, 2, 3]))
@@ -480,8 +571,9 @@ class Arrays(unittest.TestCase):
             with self.subTest(columns):
                 self.parquet("v.parquet", id=[0, 1], **columns)
                 self.assertIn(words, self.convert("e.parquet", "--vertices", str(self.folder / "v.parquet"), status=1))
-        self.parquet("e.parquet", src=[0, None], dst=[1, 0])
-        self.assertIn("column src", self.convert("e.parquet", status=1))
+        for source in ([0, None], ["a", None], np.array(["2026-01-01", "NaT"], "datetime64[us]")):
+            self.parquet("e.parquet", src=source, dst=[1, 0])
+            self.assertIn("column src, row 2: expected a vertex", self.convert("e.parquet", status=1))
         (self.folder / "e.parquet").write_bytes(b"PAR1 cut")
         self.assertIn("e.parquet", self.convert("e.parquet", status=1))
 
