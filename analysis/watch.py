@@ -86,7 +86,10 @@ class Run:
     def _ask(self):
         """The memory that each rank will hold, from the plan."""
         self.asked = True
-        self.said = tempfile.TemporaryFile("w+")  # a pipe holds less than the plan of many ranks
+        try:
+            self.said = tempfile.TemporaryFile("w+")  # a pipe holds less than the plan of many ranks
+        except OSError:
+            return  # no room for it: the forecast is left out
         self.planning = subprocess.Popen([self.program, "plan", str(self.folder / "config.json"), "--json"],
                                          stdin=subprocess.DEVNULL, stdout=self.said,
                                          stderr=subprocess.DEVNULL, start_new_session=True,

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -41,19 +43,15 @@ std::string shortened(const std::string& message) {
   return message.substr(0, kEnds) + " [...] " + message.substr(message.size() - kEnds);
 }
 
-/// Several faults of a file stand in lines of their own: "and 2 more:", then two blanks before each.
-/// Other line ends come from names, and are shown as "\n".
+/// Several faults of a file stand in lines of their own, behind "and 2 more:". Other line ends come from
+/// names, and are shown as "\n".
 std::string lines_of(const std::string& message) {
-  std::string lines;
-  for (std::size_t begin = 0; begin <= message.size();) {
-    std::size_t end = message.find('\n', begin);
-    while (end != std::string::npos && message.compare(end + 1, 4, "and ") != 0 &&
-           message.compare(end + 1, 2, "  ") != 0)
-      end = message.find('\n', end + 1);
-    end = std::min(end, message.size());
-    lines += (begin == 0 ? "" : "\n") + orrery::one_line(message.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  std::smatch found;
+  if (!std::regex_search(message, found, std::regex("\nand [0-9]+ more:\n")))
+    return orrery::one_line(message);
+  std::string lines = orrery::one_line(found.prefix().str());
+  std::stringstream rest(message.substr(static_cast<std::size_t>(found.position()) + 1));
+  for (std::string line; std::getline(rest, line);) lines += "\n" + orrery::one_line(line);
   return lines;
 }
 
@@ -134,7 +132,8 @@ int main(int argc, char** argv) {
   end_with_starter();
   // reaching a limit on a file's size is an error of write(), reported as such
   std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, note_broken_pipe);    // programs that are started do not inherit that
+  std::signal(SIGCHLD, SIG_DFL);           // a starter that ignores it would hide how programs end
+  std::signal(SIGPIPE, note_broken_pipe);  // programs that are started do not inherit that
   const ThreadPool pool(available_cores());  // for loading; ranks have their own pools
   int exit_code = 0;
   // The first rank does what not all ranks run together.

@@ -7,6 +7,7 @@ It takes a folder of .npy files or one .npz file, whose arrays have the names be
 import csv
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ IDS = ("id", "vertex", "node", "node_id", "vertex_id")
 PARTS = {"train": 0, "training": 0, "valid": 1, "val": 1, "validation": 1, "test": 2, "none": 255, "": 255}
 MOST = 2**31 - 1
 WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
+EXPONENT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+")  # as numpy.savetxt writes
 
 
 class ImportProblem(Exception):
@@ -292,15 +294,30 @@ def _take_vertices(table, names, path, what):
         empty = np.isnan(column)
     else:
         empty = np.array([one is None or one == "" for one in column], bool)
+        none = np.array([isinstance(one, str) and one.lower() == "nan" for one in column], bool)
+        if none.any() and all(_digits(one) for one, absent in zip(column, empty | none) if not absent):
+            empty |= none  # among numbers; among words it is a word
     if empty.any():
         fail(f"{path}, column {name}, row {int(np.argmax(empty)) + 1}", "a vertex", "none")
     return column
 
 
+def _digits(text):
+    """The digits of the whole number that a text is (1.0 is 1, 1e3 is 1000), every one of them; None: it is none."""
+    if WHOLE.fullmatch(text):
+        return text.partition(".")[0]
+    if not EXPONENT.fullmatch(text):
+        return None
+    number = Decimal(text)
+    small = not number or abs(number.adjusted()) < 30
+    return str(int(number)) if small and number == number.to_integral_value() else None
+
+
 def _whole_numbers(column):
-    """A column as int64, or else uint64, with every digit kept (1.0 is 1); None where it has anything else."""
+    """A column as int64, or else uint64, with every digit kept; None where it has anything else."""
     if isinstance(column, list):
-        given = [one.partition(".")[0] for one in column] if all(map(WHOLE.fullmatch, column)) else None
+        given = list(map(_digits, column))
+        given = None if None in given else given
     elif column.dtype.kind == "f":
         given = [int(one) for one in column] if np.all(np.isfinite(column) & (column == np.trunc(column))) else None
     else:

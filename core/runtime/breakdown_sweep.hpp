@@ -17,8 +17,8 @@ namespace orrery {
 /// servers.
 enum class Charge : std::uint8_t { compute, exchange, synchronise, load, sample };
 inline constexpr std::size_t kCharges = 5;
-/// Nothing for what a host does beside its devices (writing a checkpoint, drawing links): while they
-/// have nothing to do the rank is idle.
+/// Nothing for what a host does beside its devices (writing a checkpoint): while they have nothing to
+/// do the rank is idle.
 std::optional<Charge> charge_of(const Span& span);
 
 /// Makes the Breakdown of one epoch of spans that come in the order of their beginnings. It keeps

@@ -236,7 +236,6 @@ std::string tiles_text(const Json& tiles) {
                      tiles["tiles"].get<std::int64_t>(), table.text(room_on(stdout)));
 }
 
-/// The maximum over ranks, by Space.
 /// What the host of the largest rank holds for batches that are being prepared.
 Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
                     std::int64_t pinned, const Json& pinned_bound) {

@@ -183,8 +183,6 @@ void require_skew_counts(const Experiment& experiment, const sim::DeviceProfile&
                                   profile.name));
 }
 
-}  // namespace
-
 /// Ranks on one CPU share its cores, and with them its peaks. Tables of measured times have the number
 /// of threads among their axes.
 void share_peaks(sim::Roofline& roofline, const Experiment& experiment) {
@@ -195,6 +193,8 @@ void share_peaks(sim::Roofline& roofline, const Experiment& experiment) {
        {&roofline.flops_per_second, &roofline.bytes_per_second, &roofline.cache_bytes_per_second})
     *peak *= share;
 }
+
+}  // namespace
 
 sim::DeviceProfile profile_of(const Experiment& experiment, Efficiencies which) {
   std::set<std::string> names;

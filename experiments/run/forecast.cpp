@@ -71,7 +71,7 @@ Json simulate_if_possible(FinishedRun& run, const std::string& cluster, Runner& 
   try {
     if (cluster == kThisMachine && run.experiment.kernels != "cuda") measure_this_machine(quiet);
     return simulate_on(run, cluster, runner);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // the run is done: its result is kept in any case
     return {{"epoch_seconds", nullptr}, {"not_simulated", error.what()}};
   }
 }

@@ -140,6 +140,8 @@ def _split(masks: Any, vertices: int) -> np.ndarray:
         if mask is None:
             continue
         array = _array(mask)
+        if array.dtype == object and all(isinstance(one, (bool, np.bool_, int)) for one in array.flat):
+            array = array.astype(bool)
         if array.dtype.kind not in "biuf":
             raise DataError(f"split: expected masks of true and false, found {array.dtype}")
         array = array.astype(bool)
@@ -290,10 +292,10 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
             try:
                 os.replace(part, target)
             except BaseException:
-                os.replace(old / "set", target)
+                os.replace(old / "set", target)  # if this fails, too, the set stays where it is
+                old.rmdir()
                 raise
-            finally:
-                shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
         else:
             os.replace(part, target)
     finally:

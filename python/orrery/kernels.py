@@ -204,7 +204,7 @@ def _floats(values: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:  # rows of unequal length
-        raise DataError(f"{name}: expected whole numbers: {error}") from error
+        raise DataError(f"{name}: expected numbers: {error}") from error
     if array.dtype == bool or not np.issubdtype(array.dtype, np.number):
         raise DataError(f"{name}: expected numbers, found {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float32)

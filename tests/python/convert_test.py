@@ -463,6 +463,10 @@ class Arrays(unittest.TestCase):
         self.table("e.csv", "source,target", "2,0")
         made, _ = self.convert("e.csv", "--vertices", vertices, "--force")
         np.testing.assert_array_equal(made["edges"], [[2], [0]])
+        self.table("e.csv", "source,target", "1e9,1000000000", "1.000000000000000000e+00,2")  # as numpy.savetxt writes
+        self.assertEqual(self.called("e.csv"), ([1, 2, 10**9], [(1, 2), (10**9, 10**9)]))
+        self.table("e.csv", "source,target", "1,2", "nan,1")
+        self.assertIn("a vertex", self.convert("e.csv", "--force", status=1))
         self.table("e.csv", "source,target", "1.10,1.1")
         self.assertEqual(self.called("e.csv")[0], ["1.1", "1.10"])
 

@@ -150,6 +150,11 @@ class Datasets(unittest.TestCase):
         orrery.from_networkx(network, self.set, force=True)
         self.assertIn("every edge has to have one", self.notes())
 
+    def test_MasksOfObjectsAreMasks(self):
+        orrery.write_dataset(self.set, np.array([[0, 1], [1, 0]]), labels=[0, 1],
+                             split=(np.array([True, False], object), np.array([False, True], object), None))
+        self.assertEqual(np.load(self.set / "split.npy").tolist(), [0, 1])
+
     def test_ASetThatCannotBeReplacedStays(self):
         network = networkx.path_graph(4)
         orrery.from_networkx(network, self.set)
@@ -167,6 +172,19 @@ class Datasets(unittest.TestCase):
 
         self.assertEqual((self.set / "meta.json").read_text(), kept)
         self.assertEqual([p.name for p in self.set.parent.iterdir() if p.name.startswith(".")], [])
+
+        moves.clear()
+
+        def move_once(source, target):
+            moves.append(target)
+            if len(moves) > 1:
+                raise OSError("the disk has failed")
+            Path(source).rename(target)
+
+        with unittest.mock.patch("os.replace", move_once), self.assertRaisesRegex(OSError, "failed"):
+            orrery.from_networkx(networkx.path_graph(5), self.set, force=True)
+        hidden, = (p for p in self.set.parent.iterdir() if p.name.startswith("."))
+        self.assertEqual((hidden / "set" / "meta.json").read_text(), kept, "it is not lost, though its name is")
 
     def test_FeaturesOfEdgesFollowTheEdges(self):
         edges, rows = [[2, 0, 2, 1], [0, 1, 0, 1]], np.arange(8).reshape(4, 2)  # 2 -> 0 comes twice

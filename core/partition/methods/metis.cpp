@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <metis.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -144,14 +145,50 @@ Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& o
 
 }  // namespace orrery
 
-/// METIS calls this function of its own library when it begins. It takes SIGTERM, which it raises for
-/// errors in its arguments, and leaves by a long jump: a SIGTERM from outside would count as such an
-/// error, or jump with a thread that METIS does not run on. The signal stays with whoever has it.
+// METIS takes SIGTERM while it works: it raises the signal for errors of its own, and its handler leaves
+// by a long jump. A SIGTERM from outside would count as such an error, or jump with a thread that METIS
+// does not run on. So these two functions of its library, which it calls when it begins and ends, are
+// replaced: they do what the original does, and give the signals of others to whoever had them before.
+
+extern "C" void gk_sigthrow(int signal);
+
+namespace {
+
+struct sigaction of_program {};  ///< who has SIGTERM while METIS does not work
+
+extern "C" void by_sender(int signal, siginfo_t* info, void*) {
+  const bool raised = info->si_code == SI_TKILL && info->si_pid == ::getpid();
+  if (raised) gk_sigthrow(signal);
+  ::sigaction(SIGTERM, &of_program, nullptr);
+  ::kill(::getpid(), SIGTERM);
+}
+
+bool is_ours(const struct sigaction& action) { return action.sa_sigaction == by_sender; }
+
+void take_signal() {
+  struct sigaction ours {};
+  ours.sa_sigaction = by_sender;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigaction(SIGTERM, &ours, nullptr);
+}
+
+int original(const char* name) { return reinterpret_cast<int (*)()>(::dlsym(RTLD_NEXT, name))(); }
+
+}  // namespace
+
 extern "C" int gk_sigtrap() {
-  static const auto trap = reinterpret_cast<int (*)()>(::dlsym(RTLD_NEXT, "gk_sigtrap"));
   struct sigaction before {};
   ::sigaction(SIGTERM, nullptr, &before);
-  const int trapped = trap();
-  ::sigaction(SIGTERM, &before, nullptr);
+  if (!is_ours(before)) of_program = before;  // METIS calls itself, too
+  const int trapped = original("gk_sigtrap");
+  take_signal();
   return trapped;
+}
+
+extern "C" int gk_siguntrap() {
+  const int left = original("gk_siguntrap");
+  struct sigaction now {};
+  ::sigaction(SIGTERM, nullptr, &now);
+  if (is_ours(now)) take_signal();  // METIS knows no flags
+  return left;
 }

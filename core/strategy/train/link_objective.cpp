@@ -128,7 +128,7 @@ Tensor LinkObjective::with_received(const PairRows& pairs, const Tensor& rows) {
 LinkBatches::OfRanks LinkObjective::rows_of_step(int epoch, int step) {
   // Owned by the task, which may outlive a run that fails.
   const auto made = std::make_shared<LinkBatches::OfRanks>();
-  const Task drawing = rt_.host(Lane::host, [made, this, epoch, step] {
+  const Task drawing = rt_.host(Lane::sampler, [made, this, epoch, step] {
     *made = links_.rows_of_step(epoch, step);
     std::int64_t pairs = 0;  // each process finds those of all ranks
     for (const PairRows& of_rank : **made) pairs += of_rank.pairs();
