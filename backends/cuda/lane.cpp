@@ -136,17 +136,15 @@ void CudaLane::await(std::uint32_t position) {
 
 std::vector<Span> CudaLane::take_spans() {
   std::vector<Span> spans;
-  // A device tells it with seven digits: the time of a kernel must not be the difference of two times
-  // since an epoch began.
-  const auto between = [&](OrreryEvent* from, OrreryEvent* to) {
+  const auto time_of = [&](OrreryEvent* event) {
     double seconds = 0;
-    require(api().event_seconds(from, to, &seconds), "event_seconds");
-    return seconds;
+    require(api().event_seconds(moment_->event.get(), event, &seconds), "event_seconds");
+    return moment_->seconds + seconds;
   };
   const std::lock_guard lock(mutex_);
   for (TimedSpan& timed : spans_) {
-    timed.span.begin = moment_->seconds + between(moment_->event.get(), timed.begin);
-    timed.span.end = timed.span.begin + between(timed.begin, timed.end);
+    timed.span.begin = time_of(timed.begin);
+    timed.span.end = time_of(timed.end);
     spans.push_back(timed.span);
   }
   spans_.clear();

@@ -560,15 +560,15 @@ void set_strategy(Experiment& e, const Json& root) {
   const Json& s = root["strategy"];
   e.strategy = strategy_config(root);
   require_possible(e.strategy, e.model);
+  if (!e.metrics.empty() && e.strategy.learned)
+    throw ConfigError("train.metrics",
+                      "are scored on the features of the data set, and strategy.learn_features "
+                      "trains others: leave one of them out");
   if (e.train.keep_best && e.strategy.learned)
     throw ConfigError(
         "train.keep_best",
         "keeps the weights of the model alone, which mean nothing without the features "
         "that strategy.learn_features learned with them: use train.checkpoint_every");
-  if (!e.metrics.empty() && e.strategy.learned)
-    throw ConfigError("train.metrics",
-                      "are scored on the features of the data set, and strategy.learn_features "
-                      "trains others: leave one of them out");
   if (e.checkpoint_every > 0 || e.checkpoint_steps > 0) require_resumable(e.strategy);
   if (e.checkpoint_steps > 0 && e.strategy.type == "model_averaging" &&
       e.strategy.averaging == Averaging::model)
