@@ -79,16 +79,18 @@ std::string manual_page(const CLI::App& app) {
       kVersion, roff(app.get_description()));
   for (const CLI::App* command : commands_of(app)) page += section(*command, command->get_name());
   page += ".SH ENVIRONMENT\n";
-  page += item(bold("ORRERY_DATA"),
-               "Folders in which data sets are looked up by name, separated by colons; then ./data, "
-               "then the working folder.");
+  page +=
+      item(bold("ORRERY_DATA"),
+           "Folders in which data sets are looked up by name, separated by colons; then ./data, "
+           "then the working folder.");
   page += item(bold("ORRERY_PYTHON"), "The Python 3 that makes reports and figures.");
   page += item(bold("ORRERY_CUDA_LIBRARY"),
                "The library for NVIDIA GPUs, if it is not beside the program.");
   page += item(bold("ORRERY_MIRROR"),
                "An address from which dataset get takes every file, as $ORRERY_MIRROR/SET/FILE.");
-  page += item(bold("ORRERY_PROGRAM"),
-               "The program that the Python package starts, in the place of the one that it finds.");
+  page +=
+      item(bold("ORRERY_PROGRAM"),
+           "The program that the Python package starts, in the place of the one that it finds.");
   page += item(bold("ORRERY_STORAGE"),
                "RATE@FILE, in bytes per second: infer reads its files of edges and features no "
                "faster. Processes that name the same FILE share the rate; several have commas "

@@ -62,7 +62,8 @@ std::vector<std::string> notes_of(const PreparedExperiment& prepared) {
   for (std::string& note : prepared.strategy->notes()) notes.push_back(std::move(note));
   const Experiment& experiment = prepared.experiment;
   if (!experiment.trains() && experiment.checkpoint_every + experiment.checkpoint_steps > 0)
-    notes.emplace_back("checkpoints are written by real runs alone: no simulated time contains them");
+    notes.emplace_back(
+        "checkpoints are written by real runs alone: no simulated time contains them");
   if (experiment.backend == "threads" && experiment.kernels != "cuda" &&
       experiment.ranks() > available_cores())
     notes.push_back(

@@ -95,7 +95,8 @@ TEST(HeldOutLinks, SayHowOftenNoOtherPairWasFound) {
     return hold_out_links(*random_dataset(vertices, 1500, 4, 2, true), {}, 3).first.notes.back();
   };
   EXPECT_EQ(note_of(200).find("found no other"), std::string::npos);
-  EXPECT_NE(note_of(8).find("; but of 300 such pairs 300 are edges"), std::string::npos) << note_of(8);
+  EXPECT_NE(note_of(8).find("; but of 300 such pairs 300 are edges"), std::string::npos)
+      << note_of(8);
 }
 
 TEST(HeldOutLinks, ASymmetricGraphsLinksHaveADirectionThatIsDrawn) {
