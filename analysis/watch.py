@@ -188,17 +188,20 @@ def fitted(columns, width, leave_out=()):
     the first column are shortened as long as they can be told apart, and the columns that `leave_out` has are left out
     in that order, with a line that says so."""
     columns, without = list(columns), []
+    apart = lambda names: len({*names}) == len({*columns[0][2]})
     wanted = lambda cells: max(map(cell_len, cells), default=0) + GAP
     while True:
         (title, _, names), *others = columns
         room = width - GAP - sum(wanted([name, *cells]) for name, _, cells in others)
         short = [shortened(name, max(room, 1)) for name in names]
-        enough = room >= min(LEAST_NAME, wanted([title, *names]) - GAP) and len(set(short)) == len(set(names))
+        # Names that differ only where they are cut at any room need no more of it.
+        told_apart = apart(short) or not apart([shortened(name, width - GAP) for name in names])
+        enough = room >= min(LEAST_NAME, wanted([title, *names]) - GAP) and told_apart
         drop = None if enough else next((name for name in leave_out if name in [one[0] for one in others]), None)
         if drop is None:
             break
         columns = [one for one in columns if one[0] != drop]
-        without += [drop] if drop else []
+        without.append(drop)
     table = Table(box=None, padding=(0, GAP, 0, 0))
     for name, justify, _ in columns:
         table.add_column(shortened(name, max(room, 1)) if name == title else name, justify=justify, no_wrap=True)

@@ -235,10 +235,11 @@ def write_dataset(folder: Any, edges: Any, *, num_nodes: int | None = None, feat
 
     edges: as graph() takes them. symmetric: add the reverse of every edge.
     features: [N, F], of any real type, or sparse; kept as float32. labels: [N] classes, -1 or NaN for none, or words,
-    which are numbered in alphabetical order, "" for none; or [N, C] of 0 and 1. What was converted is told on sys.stderr. edge_weights: [E] in the order of the edges (of a matrix: of
-    its entries), finite and >= 0; used
-        with "dataset": {"edge_weights": true}. edge_features: [E, F] in the same order, kept as float32; used
-        with "dataset": {"edge_features": true}.
+    which are numbered in alphabetical order, "" for none; or [N, C] of 0 and 1. What was converted is told on
+    sys.stderr.
+    edge_weights: [E] in the order of the edges (of a matrix: of its entries), finite and >= 0; used with "dataset":
+    {"edge_weights": true}. edge_features: [E, F] in the same order, kept as float32; used with "dataset":
+    {"edge_features": true}.
     split: (train, validation, test) masks, or uint8 [N] of 0, 1, 2 and 255.
     force: replace a data set that is there.
 
