@@ -48,14 +48,22 @@ void require_few(int ranks, const std::string& words, const std::string& backend
                                   words, kMostReal, kMostSimulated));
 }
 
+/// Errors    ConfigError at `path`, if a key or a value is no line of plain text
+void require_plain(const std::string& text, const std::string& path, const char* which) {
+  if (has_control_characters(text))
+    throw ConfigError(path, fmt::format("the {} has control characters; expected one line of plain "
+                                        "text",
+                                        which));
+  const std::string quoted =
+      Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::ignore);
+  if (Json::parse(quoted) != Json(text))
+    throw ConfigError(path, fmt::format("the {} is not valid UTF-8", which));
+}
+
 /// The value after "=": JSON, else the text itself.
 Json json_or_text(const std::string& text, const std::string& path) {
   if (Json::accept(text)) return parse_json(text, "--set " + path);
-  if (has_control_characters(text))
-    throw ConfigError(path, "the value has control characters; expected one line of plain text");
-  const std::string quoted =
-      Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::ignore);
-  if (Json::parse(quoted) != Json(text)) throw ConfigError(path, "the value is not valid UTF-8");
+  require_plain(text, path, "value");
   return text;
 }
 
@@ -65,6 +73,7 @@ void apply_override(Json& root, const std::string& assignment) {
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("--set", fmt::format("found \"{}\", expected key.path=value", assignment));
   const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  require_plain(path, "--set", "key");
   const Json value = json_or_text(text, path);
   const bool sweeps = root.contains("sweep") && root["sweep"].is_object();
   if (sweeps) {
