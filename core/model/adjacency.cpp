@@ -7,6 +7,7 @@
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/graph/edges/edge_values.hpp"
+#include "core/graph/edges/edge_weights.hpp"
 #include "core/model/layer_type.hpp"
 
 namespace orrery {
@@ -116,8 +117,9 @@ SparseMatrix weighted_adjacency(const Dataset& data, const std::vector<float>& w
   const Weighting weight = weighting_of(model, data.symmetric);
   const Csr& graph = *data.graph;
   auto pattern = std::make_shared<const Csr>(with_self_loops(graph, weight.loops));
+  const std::vector<float> loops = loop_weights(graph, weights);
   const auto of_edge = [&](std::int64_t v, std::int64_t u) -> double {
-    return v == u ? 1 : weight_of(graph, weights, v, static_cast<Vertex>(u));
+    return v == u ? loops[at(v)] : weight_of(graph, weights, v, static_cast<Vertex>(u));
   };
   std::vector<double> sums(at(graph.rows));
   bool symmetric = weight.symmetric;

@@ -53,6 +53,22 @@ TEST(Adjacency, SageAveragesOverNeighboursWithoutItself) {
   EXPECT_EQ(*a.values, (std::vector<float>{0.5F, 0.5F}));
 }
 
+/// Path 0 - 1 - 2 with a stored self-loop at 1, which weighs 3; those that are added weigh 1. Entries
+/// are w / sqrt(d d), with d = 1 + 2, 2 + 3 + 4 and 4 + 1.
+TEST(Adjacency, AStoredSelfLoopKeepsItsWeightAndAnAddedOneWeighsOne) {
+  const Dataset data = dataset({3, {0, 1, 1, 1, 2}, {1, 0, 1, 2, 1}}, true);
+  const SparseMatrix a = weighted_adjacency(data, {2, 2, 3, 4, 4}, gcn());
+
+  EXPECT_EQ(a.csr().columns, (std::vector<Vertex>{0, 1, 0, 1, 2, 1, 2}));
+  EXPECT_TRUE(a.symmetric);
+  const auto entry = [](double w, double d, double e) {
+    return static_cast<float>(w / std::sqrt(d * e));
+  };
+  const std::vector<float> want{entry(1, 3, 3), entry(2, 3, 9), entry(2, 9, 3), entry(3, 9, 9),
+                                entry(4, 9, 5), entry(4, 5, 9), entry(1, 5, 5)};
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_FLOAT_EQ((*a.values)[i], want[i]);
+}
+
 TEST(Adjacency, SymmetricNormalisationOfADirectedGraphIsRefused) {
   ModelConfig model = gcn();
   model.normalisation = Normalisation::symmetric;

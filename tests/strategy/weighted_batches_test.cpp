@@ -176,8 +176,11 @@ class DrawnProducts final : public testing::DenseProducts {
     edges.vertices = p.data->vertices();
     for (Vertex v = 0; v < edges.vertices; ++v) {
       if (p.data->split[at(v)] == Split::train) seeds_.push_back(v);
+      loops_.push_back(1);
       for (const Vertex u : p.data->graph->row(v))
-        if (u != v) {
+        if (u == v) {
+          loops_.back() = weight_of(p.edge_weights->of_graph, v, v);
+        } else {
           edges.source.push_back(u);
           edges.destination.push_back(v);
         }
@@ -204,15 +207,15 @@ class DrawnProducts final : public testing::DenseProducts {
     const MessageFlow flow =
         sampler.sample(seeds_, {p_.train.seed, static_cast<std::uint32_t>(epoch), 0}, scratch);
     const auto scale = [&](Vertex v, Vertex u) {
-      return p_.data->symmetric ? 1 / std::sqrt((sums_[at(v)] + 1) * (sums_[at(u)] + 1))
-                                : 1 / (sums_[at(v)] + 1);
+      const double own = sums_[at(v)] + loops_[at(v)], other = sums_[at(u)] + loops_[at(u)];
+      return p_.data->symmetric ? 1 / std::sqrt(own * other) : 1 / own;
     };
     const auto n = at(graph_.rows);
     a_.assign(flow.blocks.size(), testing::zeros(n, n));
     for (std::size_t l = 0; l < flow.blocks.size(); ++l)
       for (std::int64_t r = 0; r < flow.blocks[l].rows; ++r) {
         const Vertex v = flow.vertices[at(r)];
-        a_[l][at(v)][at(v)] = scale(v, v);
+        a_[l][at(v)][at(v)] = loops_[at(v)] * scale(v, v);
         std::vector<std::pair<Vertex, double>> drawn;
         double all = 0;
         for (const Vertex column : flow.blocks[l].row(r)) {
@@ -236,7 +239,8 @@ class DrawnProducts final : public testing::DenseProducts {
   std::vector<Vertex> seeds_;
   Csr graph_;  ///< without self-loops
   std::vector<float> weights_;
-  std::vector<double> sums_;  ///< of the weights of each row
+  std::vector<double> sums_;   ///< of the weights of each row, without
+  std::vector<double> loops_;  ///< the weight of its self-loop
   std::vector<Matrix> a_;
 };
 

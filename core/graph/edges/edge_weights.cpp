@@ -37,6 +37,14 @@ std::vector<float> without_self_loops(const EntryValues<float>& weights) {
   return left;
 }
 
+std::vector<float> loop_weights(const Csr& graph, std::span<const float> weights) {
+  std::vector<float> loops(at(graph.rows), 1);
+  for (std::int64_t v = 0; v < graph.rows; ++v)
+    if (const EdgeIndex e = entry_of(graph, v, static_cast<Vertex>(v)); e >= 0)
+      loops[at(v)] = weights[at(e)];
+  return loops;
+}
+
 void write_edge_weights(const EdgeValues<float>& weights, const fs::path& folder) {
   const std::vector<float> ordered = in_written_order(weights);
   auto file = NpyWriter::create<float>(folder / "edge_weights.npy", {std::ssize(ordered)});

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "core/graph/edges/edge_values.hpp"
 
@@ -23,6 +25,12 @@ EdgeWeights read_edge_weights(const std::filesystem::path& folder, const Dataset
 
 /// The weights of the entries that are no self-loops, in their order.
 std::vector<float> without_self_loops(const EntryValues<float>& weights);
+
+/// The weight of each vertex's self-loop: what the graph has stored, or 1 for one that is added (as
+/// add_remaining_self_loops of PyTorch Geometric).
+///
+/// weights   one of each entry of the graph
+std::vector<float> loop_weights(const Csr& graph, std::span<const float> weights);
 
 /// Writes them as read_edge_weights() reads them: in the order of the edges that write_orrery() writes.
 void write_edge_weights(const EdgeValues<float>& weights, const std::filesystem::path& folder);

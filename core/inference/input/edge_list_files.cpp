@@ -468,6 +468,9 @@ EdgeListFiles::EdgeListFiles(const EdgeListOptions& options) {
     files_.push_back(std::move(file));
   }
   stated_ = options.vertices.has_value();
+  if (stated_ && (*options.vertices < 1 || *options.vertices > kMaxVertices))
+    throw ConfigError("dataset.edge_list.vertices",
+                      fmt::format("expected 1 to {}, found {}", kMaxVertices, *options.vertices));
   // Packed edges take at least a tenth.
   constexpr std::int64_t kBelowOverflow = 1 << 30;
   most_vertices_ = options.vertices.value_or(

@@ -109,19 +109,26 @@ std::optional<StackedRelations> relations_of(const Problem& problem) {
   return stack(*problem.data->typed, static_cast<int>(problem.data->magnify));
 }
 
-/// The sums of the weights in the rows of A, in which an added self-loop weighs 1; without weights
-/// of edges the lengths of the rows.
-std::vector<double> sums_of_rows(const Problem& problem, const Weighting& weighting) {
+/// The sums of the weights in the rows of A; without weights of edges the lengths of the rows.
+std::vector<double> sums_of_rows(const Problem& problem, const Weighting& weighting,
+                                 const std::vector<float>& loops) {
   if (!problem.edge_weights) {
     const auto lengths = row_lengths(*problem.data->graph, weighting);
     return {lengths.begin(), lengths.end()};
   }
   const auto& [graph, weights] = problem.edge_weights->of_graph;
-  std::vector<double> sums(at(graph->rows), weighting.loops ? 1 : 0);
+  std::vector<double> sums(at(graph->rows), 0);
+  if (weighting.loops) std::ranges::copy(loops, sums.begin());
   for (Vertex v = 0; v < graph->rows; ++v)
     for (EdgeIndex e = graph->offsets[at(v)]; e < graph->offsets[at(v) + 1]; ++e)
       if (graph->columns[at(e)] != v) sums[at(v)] += double{weights[at(e)]};
   return sums;
+}
+
+std::vector<float> loop_weights_of(const Problem& problem) {
+  if (!problem.edge_weights) return {};
+  const auto& [graph, weights] = problem.edge_weights->of_graph;
+  return loop_weights(*graph, weights);
 }
 
 std::vector<float> entry_weights_of(const Problem& problem,
@@ -329,7 +336,8 @@ SampledBatches::SampledBatches(const Problem& problem)
                  problem.facts().features),
       seed_(problem.train.seed),
       weighting_(weighting_of(problem.model, problem.data->symmetric)),
-      lengths_(sums_of_rows(problem, weighting_)),
+      loop_weights_(loop_weights_of(problem)),
+      lengths_(sums_of_rows(problem, weighting_, loop_weights_)),
       graph_(loop_free(problem.data->graph)),
       relations_(relations_of(problem)),
       entry_weights_(entry_weights_of(problem, relations_)),
@@ -797,7 +805,9 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
   for (std::int64_t r = 0; r < drawn.rows; ++r) {
     const auto row = drawn.row(r);
     const auto first = at(drawn.offsets[at(r)]);
-    const double own = lengths[at(r)], there = own - (weighting_.loops ? 1 : 0);
+    const double loop =
+        loop_weights_.empty() ? 1 : loop_weights_[owners_.in_data(flow.vertices[at(r)])];
+    const double own = lengths[at(r)], there = own - (weighting_.loops ? loop : 0);
     auto of_drawn = static_cast<double>(row.size());
     if (counts_weights()) {
       of_drawn = 0;
@@ -810,7 +820,7 @@ SampledBatch::Layer SampledBatches::cut(MessageFlow& flow, int layer,
     };
     if (weighting_.loops) {
       columns.push_back(relabels_later() ? flow.vertices[at(r)] : static_cast<Vertex>(r));
-      values.push_back(entry(own, own));
+      values.push_back(static_cast<float>(loop * entry(own, own)));
       columns.insert(columns.end(), row.begin(), row.end());
     }
     const float alike = entry(own, own);  // used if the columns' lengths do not matter

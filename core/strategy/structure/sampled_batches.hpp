@@ -352,6 +352,7 @@ class SampledBatches {
   std::int64_t row_bytes_;  ///< of the features of a vertex
   std::uint64_t seed_;
   Weighting weighting_;
+  std::vector<float> loop_weights_;   ///< of self-loops in A; empty: each weighs 1
   std::vector<double> lengths_;       ///< of the rows of A; with weights of edges the sums of these
   std::shared_ptr<const Csr> graph_;  ///< without self-loops
   std::optional<StackedRelations> relations_;  ///< if the model works by relation
