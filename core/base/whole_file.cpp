@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ namespace fs = std::filesystem;
 /// An open file; errors name `file`.
 class OpenFile {
  public:
+  /// Takes over an open file.
+  OpenFile(int descriptor, const fs::path& file) : file_(file), descriptor_(descriptor) {}
   OpenFile(const fs::path& opened, int flags, const fs::path& file) : file_(file) {
     do descriptor_ = ::open(opened.c_str(), flags | O_CLOEXEC, 0644);
     while (descriptor_ < 0 && errno == EINTR);
@@ -64,6 +67,42 @@ class OpenFile {
   int descriptor_ = -1;
 };
 
+bool is_at(int descriptor, const fs::path& file) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(file.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// Waits for the lock of an open file. Where the file system has none, all do as they like.
+void lock(int descriptor) {
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+/// Makes the temporary neighbour of a file, and locks it as long as it is open. The one of another process is
+/// waited for; what a killed process has left is removed, and a link that lies there is not followed.
+int locked_neighbour(const fs::path& temporary, const fs::path& file) {
+  for (;;) {
+    const int made = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (made >= 0) {
+      lock(made);
+      if (is_at(made, temporary)) return made;
+      ::close(made);  // another took it for one that was left, before it was locked
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EEXIST) fail(file, "opened", errno);
+    const int there = ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (there < 0 && (errno == ENOENT || errno == EINTR)) continue;
+    if (there >= 0) lock(there);
+    const bool left = there < 0 || is_at(there, temporary);
+    const int status = left ? ::unlink(temporary.c_str()) : 0, why = errno;
+    if (there >= 0) ::close(there);
+    if (status != 0 && why != ENOENT) fail(file, "opened", why);
+  }
+}
+
 void flush(const fs::path& file) {
   OpenFile open(file, O_RDONLY, file);
   open.flush();
@@ -82,9 +121,9 @@ void write_file(const fs::path& file, const std::string& text) {
   }
   const fs::path target = fs::is_symlink(file) ? fs::weakly_canonical(file) : file;
   const fs::path temporary = target.string() + ".part";
-  ::unlink(temporary.c_str());  // left by a killed process; a link there is not followed
+  OpenFile open(locked_neighbour(temporary, file), file);
+  const OpenFile held(::dup(open.descriptor()), file);  // keeps the lock until it is renamed
   try {
-    OpenFile open(temporary, O_WRONLY | O_CREAT | O_EXCL, file);
     open.write(text);
     open.flush();
     open.close();

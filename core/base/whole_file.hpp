@@ -8,7 +8,8 @@ namespace orrery {
 
 /// Puts a whole file in its place: it is written into a temporary neighbour (its name with
 /// ".part"), flushed to the disk, and renamed. On return the new name is on the disk, too. An
-/// existing target that is no file (a pipe, a terminal) is written directly; a link is followed.
+/// existing target that is no file (a pipe, a terminal) is written directly; a link is followed. One
+/// that another process writes at this moment is waited for, and then replaced.
 ///
 /// Errors    Error naming the file and the system's reason; the old file then stays
 void write_file(const std::filesystem::path& file, const std::string& text);

@@ -48,6 +48,19 @@ class WholeFiles(unittest.TestCase):
         self.assertEqual((self.folder / "precious").read_text(), "content")
         self.assertEqual((self.folder / "a").read_text(), "new")
 
+    def test_of_two_processes_are_always_those_of_one(self):
+        """Each writes again and again, and finds a whole file each time."""
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); import whole_file; from pathlib import Path\n"
+                   "file = Path(sys.argv[2]) / 'a'\n"
+                   "for i in range(20):\n"
+                   "    whole_file.write(file, sys.argv[3] * 300000)\n"
+                   "    text = file.read_text()\n"
+                   "    assert len(text) == 300000 and len(set(text)) == 1\n")
+        writers = [subprocess.Popen([sys.executable, "-B", "-c", program, folders.SOURCES / "analysis",
+                                     self.folder, letter]) for letter in "xy"]
+        self.assertEqual([writer.wait(timeout=120) for writer in writers], [0, 0])
+        self.assertEqual(os.listdir(self.folder), ["a"])
+
     def test_stay_as_they_are_when_the_disk_fails(self):
         whole_file.write(self.folder / "a", "old")
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -56,6 +57,34 @@ TEST_F(WholeFile, IsNotWrittenThroughALinkThatLiesInItsWay) {
 
   EXPECT_EQ(text_of(folder_ / "precious"), "content");
   EXPECT_EQ(text_of(folder_ / "a"), "new");
+}
+
+/// Two processes write long files of one name again and again: each finds one of them whole.
+TEST_F(WholeFile, OfTwoProcessesIsAlwaysOneOfTheirs) {
+  const fs::path file = folder_ / "a";
+  const auto write_some = [&](char letter) {
+    for (int i = 0; i < 15; ++i) {
+      write_file(file, std::string(std::size_t{1} << 19U, letter));
+      const std::string text = text_of(file);
+      if (text.size() != std::size_t{1} << 19U ||
+          text.find_first_not_of(text.front()) != std::string::npos)
+        return false;
+    }
+    return true;
+  };
+  const pid_t other = ::fork();
+  if (other == 0) {
+    try {
+      ::_exit(write_some('a') ? 0 : 1);
+    } catch (...) {
+      ::_exit(2);
+    }
+  }
+  EXPECT_TRUE(write_some('b'));
+  int status = -1;
+  ASSERT_EQ(::waitpid(other, &status, 0), other);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(entries(), 1U);
 }
 
 TEST_F(WholeFile, FollowsALinkOfItsOwnName) {
