@@ -237,22 +237,16 @@ std::string tiles_text(const Json& tiles) {
 }
 
 /// What the host of the largest rank holds for batches that are being prepared.
-Json in_flight_json(const PreparedExperiment& prepared, const BatchSizes& sizes,
-                    std::int64_t pinned, const Json& pinned_bound) {
-  const auto ahead = prepared.strategy->schedule(0).ahead;
-  const int together = ahead ? ahead->together() : 1;
-  const BatchSizes::Size &host = sizes.host_bytes, &shared = sizes.shared_host_bytes;
-  return {{"batches", together},
-          {"host_bytes",
-           {{"drawn", together * host.most + shared.most},
-            {"bound", together * host.bound + shared.bound}}},
+Json in_flight_json(const InFlight& host, std::int64_t pinned, const Json& pinned_bound) {
+  return {{"batches", host.batches},
+          {"host_bytes", {{"drawn", host.drawn}, {"bound", host.bound}}},
           {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
 }
 
 /// For sampled training; null if there are no batches. While the rows of a cache move to a larger buffer
 /// both are held, so then no bound of pinned memory is told.
-Json batches_json(const PreparedExperiment& prepared, const Programs& programs) {
-  const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
+Json batches_json(const PreparedExperiment& prepared, const Programs& programs,
+                  const std::optional<BatchSizes>& sizes) {
   if (!sizes) return nullptr;
   const auto bound = bound_of_memory(prepared);
   const auto bound_in = [&](Space space) { return bound ? Json((*bound)[at(space)]) : Json(); };
@@ -268,7 +262,8 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs) 
           {"cached_rows", sizes->kept},
           {"foreign_edge_rows",
            sizes->foreign_edge_rows ? Json(*sizes->foreign_edge_rows) : Json(nullptr)},
-          {"in_flight", in_flight_json(prepared, *sizes, peaks_of(programs)[at(Space::pinned_host)],
+          {"in_flight", in_flight_json(in_flight(*prepared.strategy, *sizes),
+                                       peaks_of(programs)[at(Space::pinned_host)],
                                        sizes->kept > 0 ? Json() : bound_in(Space::pinned_host))}};
 }
 
@@ -411,7 +406,8 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
 }
 
 Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
-               const std::vector<Summary>& ranks, const std::optional<ServerMemory>& server) {
+               const std::vector<Summary>& ranks, const std::optional<BatchSizes>& sizes,
+               const std::optional<ServerMemory>& server) {
   const Experiment& experiment = prepared.experiment;
   Json result{{"schema_version", kSchemaVersion},
               {"name", experiment.name},
@@ -427,7 +423,7 @@ Json plan_json(const PreparedExperiment& prepared, const Programs& programs,
   result["fitted"] = found.empty() ? Json() : found;
   result["preloading"] = preloading_json(prepared, peaks);
   result["tiles"] = tiles_json(prepared, programs);
-  result["batches"] = batches_json(prepared, programs);
+  result["batches"] = batches_json(prepared, programs, sizes);
   result["host_memory"] = host_memory_json(prepared, programs);
   result["server_memory"] = server_memory_json(server);
   result["fits"] = nullptr;
@@ -475,8 +471,10 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions
   const auto amounts = summaries(programs, prepared);
   std::int64_t largest = 0;
   for (const Summary& rank : amounts) largest = std::max(largest, rank.peak_device_bytes);
-  const std::optional<ServerMemory> server = fullest_server(prepared.experiment, programs);
-  Json result = plan_json(prepared, programs, amounts, server);
+  const std::optional<BatchSizes> sizes = prepared.strategy->batch_sizes();
+  const std::optional<ServerMemory> server = fullest_server(
+      prepared.experiment, programs, sizes ? in_flight(*prepared.strategy, *sizes).drawn : 0);
+  Json result = plan_json(prepared, programs, amounts, sizes, server);
   const std::string verdict = judge_memory(prepared, largest, server, result);
   if (!options.json) print_plan(prepared, amounts, result, verdict);
   return result;

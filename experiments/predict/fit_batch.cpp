@@ -49,9 +49,9 @@ using Lacks = std::optional<Shortage> (*)(const Experiment& experiment, const Pr
                                           const Strategy& counted, std::int64_t seeds);
 
 /// As `orrery plan` judges it. `moves`: the rows of a cache may move to a larger buffer while a run holds
-/// both, of which these programs know nothing.
+/// both, of which these programs know nothing. `ahead`: bytes of a rank's batches in flight.
 std::optional<Shortage> shortage_of(const Experiment& experiment, const Programs& programs,
-                                    bool moves) {
+                                    bool moves, std::int64_t ahead) {
   const Capacities rooms = memory_capacities(experiment);
   for (const Space space : {Space::device, Space::host, Space::pinned_host, Space::server_host}) {
     std::int64_t peak = 0;
@@ -60,11 +60,19 @@ std::optional<Shortage> shortage_of(const Experiment& experiment, const Programs
     if (peak > rooms.bytes[at(space)])
       return Shortage{memory_words(space) + " of a rank", peak, rooms.bytes[at(space)]};
   }
-  const std::optional<ServerMemory> server = fullest_server(experiment, programs);
+  const std::optional<ServerMemory> server = fullest_server(experiment, programs, ahead);
   if (!server) return std::nullopt;
   const std::int64_t bytes = server->bytes() + (moves ? server->pinned_host : 0);
   if (bytes <= server->room) return std::nullopt;
   return Shortage{"host memory of a server", bytes, server->room};
+}
+
+/// Of a rank's batches; not counted (0) where nobody says how much host memory a server has.
+std::int64_t in_flight_on(const Experiment& experiment, const Strategy& strategy,
+                          std::int64_t InFlight::*which) {
+  if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return 0;
+  const std::optional<InFlight> batches = in_flight(strategy);
+  return batches ? (*batches).*which : 0;
 }
 
 /// The epochs whose batches are drawn: those that train, or of a simulation.
@@ -78,7 +86,8 @@ std::optional<Shortage> any_batch_lacks(const Experiment& experiment, const Prob
   const auto strategy = counted.with_largest_batches_of(seeds);
   const TrainingBody body(*strategy, problem);
   return shortage_of(experiment, record_shared(body, epochs_to_record(body), {}, false),
-                     mini_batch_of(problem.strategy).cache.bytes > 0);
+                     mini_batch_of(problem.strategy).cache.bytes > 0,
+                     in_flight_on(experiment, *strategy, &InFlight::bound));
 }
 
 /// Of the batches of so many epochs.
@@ -92,7 +101,8 @@ std::optional<Shortage> lacking_in(const Experiment& experiment, const Problem& 
   try {
     return shortage_of(
         experiment,
-        record_shared(body, epochs(experiment, body), memory_capacities(experiment), false), false);
+        record_shared(body, epochs(experiment, body), memory_capacities(experiment), false), false,
+        in_flight_on(experiment, *strategy, &InFlight::drawn));
   } catch (const OutOfMemory&) {  // at the first step that is too large
     return Shortage{};
   }

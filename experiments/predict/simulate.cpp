@@ -13,6 +13,7 @@
 #include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/measure.hpp"
+#include "experiments/predict/server_memory.hpp"
 
 namespace orrery {
 namespace {
@@ -259,13 +260,28 @@ int kernel_threads(const Experiment& experiment) {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
+namespace {
+
+/// Errors    ServerTooSmall, if the ranks of a server hold more host memory together than it has
+void require_server_memory(const PreparedExperiment& prepared, const Programs& programs) {
+  const Experiment& experiment = prepared.experiment;
+  if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return;
+  const std::optional<InFlight> batches = in_flight(*prepared.strategy);
+  const auto server = fullest_server(experiment, programs, batches ? batches->drawn : 0);
+  if (server && !server->fits()) throw ServerTooSmall("cluster", server_memory_line(*server));
+}
+
+}  // namespace
+
 PricedRun price_run(const PreparedExperiment& prepared) {
   const TrainingBody body = prepared.body();
   if (body.depends_on_values())
     throw ConfigError("strategy.skip_below",
                       "skipping depends on values, which a simulation does not have: run it for "
                       "real, or set it to 0 for a fixed strategy.staleness");
-  return price_run(body, prepared.experiment);
+  PricedRun run = price_run(body, prepared.experiment);
+  require_server_memory(prepared, run.programs);
+  return run;
 }
 
 PricedRun price_run(const Body& body, const Experiment& experiment) {

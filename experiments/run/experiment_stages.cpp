@@ -37,6 +37,10 @@ void require_cuttable(const Experiment& experiment) {
     throw ConfigError("dataset.parts", "is already cut into parts: name the data set");
   if (experiment.statistics)
     throw ConfigError("dataset.statistics", "describe no graph to cut: name a data set");
+  if (experiment.dataset.magnify > 1)
+    throw ConfigError("dataset.magnify",
+                      fmt::format("found {}, but copies are not written into parts: set it to 1",
+                                  experiment.dataset.magnify));
 }
 
 Experiment cut_by(const Experiment& experiment, const std::string& method) {

@@ -1,14 +1,20 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "core/base/error.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
+#include "experiments/commands/python_script.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/starve/starve_report.hpp"
@@ -18,14 +24,45 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kChart = "starve_chart.py";
+
 struct StarveOptions {
-  std::string file;
+  std::string file, svg;
   std::vector<std::string> overrides;
   int epochs = 3;
   bool now = false, json = false;
 };
 
+/// Why a file cannot be put into its place; none if it can. A pipe or a device is written to, any
+/// other file gets a neighbour that is renamed, as analysis/whole_file.py does it.
+std::error_code obstacle(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(fs::absolute(file), error);
+  if (error) return error;
+  const fs::file_status there = fs::status(target, error);
+  if (fs::is_directory(there)) return std::make_error_code(std::errc::is_a_directory);
+  const bool replaced = !fs::exists(there) || fs::is_regular_file(there);
+  // the dot asks whether it is a folder
+  const fs::path written = replaced ? target.parent_path() / "." : target;
+  if (::access(written.c_str(), W_OK) == 0) return {};
+  return {errno, std::generic_category()};
+}
+
+/// A picture that cannot be drawn is an error before minutes have passed.
+void require_drawable(const std::string& svg) {
+  if (const std::error_code why = obstacle(svg))
+    throw Error(fmt::format("{}: cannot be written: {}", svg, why.message()));
+  python_command(kChart, {svg}, {});
+}
+
+void draw(const Json& told, const std::string& svg) {
+  run_python_script(kChart, {svg}, told);
+  tell("drew {}\n", svg);
+}
+
 void run_starve(const StarveOptions& options) {
+  if (!options.svg.empty()) require_drawable(options.svg);
   tell_activities(true);
   end_on_signals();
   const Experiment experiment = load_one_experiment(options.file, options.overrides);
@@ -38,10 +75,10 @@ void run_starve(const StarveOptions& options) {
   const calibrate::OtherWork others = watch.seen();
   if (!options.json) print_starving(experiment.name, study);
   if (study.measured && others.disturbs()) tell("note: {}\n", others.words("the experiment"));
-  if (!options.json) return;
   Json told = starving_json(experiment.name, study);
   told["other_work"] = study.measured ? calibrate::other_work_json(others) : Json();
-  fmt::print("{}\n", told.dump());
+  if (options.json) fmt::print("{}\n", told.dump());
+  if (!options.svg.empty()) draw(told, options.svg);  // last: if it fails, the numbers are told
 }
 
 }  // namespace
@@ -58,11 +95,13 @@ void add_starve_command(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--now", options->now, "Report only the present settings, and try no others");
+  command->add_option("--svg", options->svg, "Draw the stages into this file")->type_name("FILE");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");
   command->footer(
       "Example: orrery starve configs/sampled/quickstart.json --set sweep={} \\\n"
-      "           --set strategy.type=mini_batch --set 'strategy.fanouts=[10,5]'");
+      "           --set strategy.type=mini_batch --set 'strategy.fanouts=[10,5]' \\\n"
+      "           --svg fed.svg");
   command->callback([options, &exit_code] {
     run_starve(*options);
     exit_code = 0;

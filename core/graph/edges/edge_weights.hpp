@@ -29,7 +29,7 @@ std::vector<float> without_self_loops(const EntryValues<float>& weights);
 /// The weight of each vertex's self-loop: what the graph has stored, or 1 for one that is added (as
 /// add_remaining_self_loops of PyTorch Geometric).
 ///
-/// weights   one of each entry of the graph
+/// Shapes    weights: one for each entry of the graph
 std::vector<float> loop_weights(const Csr& graph, std::span<const float> weights);
 
 /// Writes them as read_edge_weights() reads them: in the order of the edges that write_orrery() writes.

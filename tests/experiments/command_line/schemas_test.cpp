@@ -170,8 +170,9 @@ TEST_F(Schemas, APlanRefusesWhatTheRanksOfAServerHoldTogether) {
   EXPECT_GT(roomy["host_memory"].size(), 1U) << "rows of features, and those on their way";
   EXPECT_EQ(roomy["server_memory"]["ranks"], 2);
   EXPECT_EQ(roomy["server_memory"]["room_bytes"], std::int64_t{1} << 30);
-  EXPECT_GT(together, of_largest) << "both ranks count";
-  EXPECT_LE(together, 2 * of_largest);
+  const std::int64_t in_flight = roomy["batches"]["in_flight"]["host_bytes"]["drawn"];
+  EXPECT_GT(together, of_largest + 2 * in_flight) << "both ranks count, and batches in flight";
+  EXPECT_LE(together, 2 * (of_largest + in_flight));
   ASSERT_LT(2 * largest_kind, together - 1);
 
   const Json exact = plan(together), tight = plan(together - 1);
@@ -193,6 +194,19 @@ TEST_F(Schemas, APlanRefusesWhatTheRanksOfAServerHoldTogether) {
   EXPECT_THAT(text(together - 1), ::testing::AllOf(::testing::HasSubstr("2 ranks of server 0 hold"),
                                                    ::testing::HasSubstr("does NOT fit into"),
                                                    ::testing::HasSubstr("use more servers")));
+
+  const auto simulated = [&](std::int64_t host_bytes) {
+    return orrery(fmt::format(
+        R"(run {} --quiet --set backend=sim --set 'strategy={{"type": "mini_batch", "fanouts": [2, 2]}}' )"
+        R"(--set 'cluster={{"file": "dgx-1", "gpus": 2, "host_bytes": {}}}' --out {})",
+        file(), host_bytes, in(std::to_string(host_bytes)).string()));
+  };
+  EXPECT_EQ(simulated(together), 0) << read("err");
+  EXPECT_EQ(simulated(together - 1), 2);
+  EXPECT_THAT(read("err"),
+              ::testing::AllOf(::testing::HasSubstr("2 ranks of server 0 hold"),
+                               ::testing::HasSubstr("of batches that are prepared ahead"),
+                               ::testing::HasSubstr("a shorter strategy.pipeline")));
 }
 
 TEST_F(Schemas, DescribeAValidation) {

@@ -95,6 +95,7 @@ TEST_F(BreakdownCommand, RefusesWhatCannotBeCutHere) {
     EXPECT_FALSE(std::filesystem::exists(in("no")));
   };
   refused("--set backend=mpi", "set it to threads or sim");
+  refused("--set dataset.magnify=2", "dataset.magnify: found 2, but copies");
   refused("--methods metis,metis", "name each method once");
   refused("--methods metsi", "metis");
   refused("--set 'sweep={\"seed\": [1, 2]}'", "one experiment at a time");

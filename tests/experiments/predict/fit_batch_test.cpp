@@ -17,6 +17,7 @@
 #include "experiments/execute/execute.hpp"
 #include "experiments/predict/fit.hpp"
 #include "experiments/predict/prepared.hpp"
+#include "experiments/predict/server_memory.hpp"
 
 namespace orrery {
 namespace {
@@ -191,7 +192,7 @@ TEST(BatchThatFits, HasHostMemoryToo) {
   const auto pinned = [&](std::int64_t seeds) {
     const PreparedExperiment p = prepared_with(std::to_string(seeds), 0, with_host(1LL << 40));
     const auto largest = p.strategy->with_largest_batches();
-    std::int64_t sum = 0;
+    std::int64_t sum = 2 * in_flight(*largest).value().bound;
     for (const Program& program : record_training(*largest, *p.problem, 2, {}))
       for (const Space space : {Space::host, Space::pinned_host, Space::server_host})
         sum += program.peak_bytes[at(space)];
