@@ -151,7 +151,7 @@ def change(answer):
     """Whether the plan that leads as it is leads here too, what it takes here, and what was left out."""
     leads, as_is = answer["best"][0], answer["plan_as_is"]
     if answer["same_plan"] is None:
-        words = "-"
+        words = ""
     elif answer["same_plan"]:
         words = "the same"
     elif not as_is:
@@ -159,7 +159,8 @@ def change(answer):
     else:
         more = units.signed_percent(as_is["epoch_seconds"] / leads["epoch_seconds"] - 1, 0)
         words = f"{_VERDICTS.get(as_is['verdict'], '')}another; that one takes {more}"
-    return f"{words}; {answer['not_tried']} plans were not tried" if answer["not_tried"] else words
+    left = f"{answer['not_tried']} plans were not tried" if answer["not_tried"] else ""
+    return "; ".join(filter(None, [words, left])) or "-"
 
 
 def what_if(answers):

@@ -88,8 +88,8 @@ def bars(caption, header, rows, most=None):
     """A table with a bar in each row. header: (of names, of bars, of further columns...);
     rows: (name, value, class, cells...)."""
     most = most or max((value for _, value, *_ in rows), default=0) or 1
-    body = []
-    for name, value, cls, *cells in rows:
+    body, evened = [], page.evened([cells for _, _, _, *cells in rows])
+    for (name, value, cls, *_), cells in zip(rows, evened):
         mark = track([svg.across(0, max(value / most, 0.004), 2, 14, cls)], 18)
         told = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         body.append(f'<tr><th scope="row">{escape(name)}</th><td class="drawn">{mark}</td>{told}</tr>')

@@ -105,10 +105,9 @@ class Layout:
     def _place_server(self, server):
         """Rows from above: NICs, hosts, switches towards them, devices, switches of devices."""
         devices, hosts, nics = (self._nodes_of(server, k) for k in ("device", "host", "nic"))
-        inner, fabric = [], []
-        for name in self._nodes_of(server, "switch"):
-            upwards = any(self.kind[other] in ("host", "nic") for other in self.neighbours[name])
-            (inner if upwards else fabric).append(name)
+        switches = self._nodes_of(server, "switch")
+        inner = self._towards_hosts(switches)
+        fabric = [name for name in switches if name not in inner]
         widest = max(len(devices), len(nics), len(hosts), 2)
         left, width = self.right + GAP, widest * PITCH + 24
         middle = left + width / 2
@@ -128,6 +127,15 @@ class Layout:
         bottom = (fabric_y if fabric else device_y + self._depth_of_arcs(server)) + 52
         self.frames.append(Frame(server, left, width, bottom))
         self.right, self.bottom = left + width, max(self.bottom, bottom)
+
+    def _towards_hosts(self, switches):
+        """Those of a server that are linked to its hosts and NICs, by themselves or over one another: in one
+        row their links pass behind no device."""
+        found = [name for name in switches
+                 if any(self.kind[other] in ("host", "nic") for other in self.neighbours[name])]
+        for name in found:
+            found += [other for other in self.neighbours[name] if other in switches and other not in found]
+        return [name for name in switches if name in found]
 
     def _depth_of_arcs(self, server):
         """How far the arcs between the devices of a server hang below them."""

@@ -50,7 +50,8 @@ Keys
                          what it shows, and every row an aside
   explain                optional: {"title", "of", "at"} of runs; what limited each is told
   sensitivity            optional, true: simulated runs are replayed with all efficiencies at both ends of their
-                         ranges; epochs and their ratios have a band
+                         ranges; epochs and their ratios have a band. A run whose set has
+                         "simulation.sensitivity": false is replayed once and has none
 """
 
 import difflib

@@ -77,7 +77,7 @@ class Experiments:
             self.factors[name] = factor
             settings["simulation.scale"] = factor
         if self.figure.told.get("sensitivity") and self._is_simulated(name, settings):
-            settings["simulation.sensitivity"] = True
+            settings.setdefault("simulation.sensitivity", True)
         self._start(name, settings, self.out / "runs" / name)
 
     def _file(self, name):

@@ -9,7 +9,7 @@ import timeline_file
 import units
 
 LANE = 16  # pixels
-MOST_RANKS = 8  # if there are more, the first ones and the slowest are shown
+MOST_RANKS = 8  # of a timeline; if there are more, the first ones and the slowest are shown
 FINEST = 1 / 1600  # of the epoch: shorter marks cannot be told apart
 KINDS = {"spmm": "sparse", "gemm": "dense"}  # computation that has a colour of its own
 COMPUTATION = {"sparse": "sparse products", "dense": "dense products",
@@ -55,15 +55,23 @@ def _by_lane(one):
             for lane in sorted({span.lane for span in one.spans})]
 
 
-def timeline(ranks, parts, label):
-    """(drawing, classes that occur) of these ranks over one epoch, in the colours of its parts.
-    Each rank's clock starts with its first operation where ranks are real; the ranks share one
-    origin, the earliest."""
-    origin, end = min(r.begin for r in ranks), max(r.end for r in ranks)
-    whole = max(end - origin, 1e-12)
-    ticks = svg.nice_steps(end - origin, 5)
+def epochs_of(ranks, aligned):
+    """{rank: (begin, end)} of the epoch. Ranks with one clock share it; the clock of a real rank starts when
+    the rank does, so that only times since its own beginning mean something."""
+    if not aligned:
+        return {r.rank: (r.begin, r.end) for r in ranks}
+    return dict.fromkeys((r.rank for r in ranks), (min(r.begin for r in ranks), max(r.end for r in ranks)))
+
+
+def timeline(ranks, parts, label, aligned=True):
+    """(drawing, classes that occur) of these ranks over one epoch, in the colours of its parts."""
+    epochs = epochs_of(ranks, aligned)
+    longest = max(end - begin for begin, end in epochs.values())
+    whole = max(longest, 1e-12)
+    ticks = svg.nice_steps(longest, 5)
     drawn, classes = [], set()
     for r in ranks:
+        origin = epochs[r.rank][0]
         drawn.append(f'<div class="rank">rank {r.rank}</div>')
         for name, spans in _by_lane(r):
             marks = charts.grid(ticks, whole, LANE + 2)
@@ -83,10 +91,10 @@ def legend(classes, parts):
     return charts.legend([(cls, words) for cls, words in named.items() if cls in classes])
 
 
-def busy_table(ranks):
-    """The numbers of a timeline."""
-    epoch = max(r.end for r in ranks) - min(r.begin for r in ranks)
-    rows = []
+def busy_table(ranks, took=None):
+    """The numbers of a timeline. took: the seconds of the epoch, or None for those between its first
+    operation and its last, where ranks have one clock."""
+    epoch, rows = took or max(r.end for r in ranks) - min(r.begin for r in ranks), []
     for r in ranks:
         for name, spans in _by_lane(r):
             busy = sum(span.seconds for span in spans)
@@ -96,21 +104,23 @@ def busy_table(ranks):
                           ["rank and lane", "operations", "busy", "of the epoch"], rows)
 
 
-def shown_ranks(run, ranks):
-    """The first ranks and the slowest one, and whether some are left out."""
-    if len(ranks) <= MOST_RANKS:
+def first_and(ranks, chosen, words, most):
+    """The first ranks and a chosen one, and what a caption says of those that are left out."""
+    if len(ranks) <= most:
         return ranks, ""
+    first = [rank for rank in ranks if rank != chosen][:most - 1]
+    note = f" The first {most - 1} of {len(ranks)} ranks and {words}, rank {chosen}."
+    return sorted([*first, chosen]), note
+
+
+def shown_ranks(run, ranks, most=MOST_RANKS):
+    """The first ranks and the slowest one, and whether some are left out."""
     totals = [
         sum(seconds.get(part.key, 0) for part in epoch_parts.exposed(run.result))
         for seconds in run.result.get("breakdown_of_rank") or []
     ]
     slowest = totals.index(max(totals)) if len(totals) == len(ranks) else ranks[-1]
-    if slowest not in ranks:
-        slowest = ranks[-1]
-    first = [r for r in ranks if r != slowest][: MOST_RANKS - 1]
-    return sorted(first + [slowest]), (
-        f" The first {MOST_RANKS - 1} of {len(ranks)} ranks and the slowest one, rank {slowest}."
-    )
+    return first_and(ranks, slowest if slowest in ranks else ranks[-1], "the slowest one", most)
 
 
 def typical(run, kept):
@@ -139,25 +149,28 @@ def sections(run):
         median = run.result["epoch_seconds"]
         caption += f"; it took {units.seconds(took)}, the median epoch {units.seconds(median)}"
     caption += f".{note}"
-    if not run.simulated and run.result["ranks"] > 1:
-        caption += " The clocks of ranks are not aligned: each starts when its rank does."
+    aligned = run.simulated or run.result["ranks"] == 1
+    if not aligned:
+        caption += (" The clocks of ranks are not aligned: each rank is drawn from its own first "
+                    "operation, and which of two began first is not known.")
+        took = took or max(r.end - r.begin for r in read)
     exposed = epoch_parts.exposed(run.result)
-    drawn, classes = timeline(read, exposed, f"operations of each rank and lane over epoch {epoch}")
+    drawn, classes = timeline(read, exposed, f"operations of each rank and lane over epoch {epoch}", aligned)
     advice = page.paragraph("timeline.json in the result folder has every operation; open it in "
                             "Perfetto (ui.perfetto.dev).")
     out = [page.section("Timeline", page.figure(caption, legend(classes, exposed), drawn,
-                                                busy_table(read)), advice)]
+                                                busy_table(read, None if aligned else took)), advice)]
     if memory := [t for t in read if t.memory]:
-        out.append(memory_over_time(run, memory))
+        out.append(memory_over_time(run, memory, aligned))
     return out
 
 
-def _window(timelines):
-    """Begin and end of the drawing: the epoch, if memory changes in it; else all up to its end, because tensors that
-    are allocated once are allocated before the first epoch."""
-    begin, end = min(t.begin for t in timelines), max(t.end for t in timelines)
-    changes = any(begin < at <= end for t in timelines for at, _ in t.memory)
-    return (begin if changes else 0.0), end
+def _windows(timelines, aligned):
+    """{rank: (begin, end)} of the drawing: the epoch, if memory changes in it; else all up to its end,
+    because tensors that are allocated once are allocated before the first epoch."""
+    epochs = epochs_of(timelines, aligned)
+    changes = any(epochs[t.rank][0] < at <= epochs[t.rank][1] for t in timelines for at, _ in t.memory)
+    return {rank: (begin if changes else 0.0, end) for rank, (begin, end) in epochs.items()}
 
 
 def _within(one, begin, end):
@@ -167,13 +180,15 @@ def _within(one, begin, end):
     return [(0.0, before[-1] if before else 0)] + inside
 
 
-def memory_over_time(run, timelines):
-    begin, end = _window(timelines)
-    held = {t.rank: _within(t, begin, end) for t in timelines}
+def memory_over_time(run, timelines, aligned=True):
+    windows = _windows(timelines, aligned)
+    longest = max(end - begin for begin, end in windows.values())
+    held = {t.rank: _within(t, *windows[t.rank]) for t in timelines}
     peak = lambda rank: max(size for _, size in held[rank])
     most, least = max(held, key=peak), min(held, key=peak)
     shown = [most] if peak(most) == peak(least) else [most, least]
-    since, when = (("the epoch began", "during the epoch above") if begin else
+    of_epoch = any(begin for begin, _ in windows.values())
+    since, when = (("the epoch began", "during the epoch above") if of_epoch else
                    ("the run began", "from the start of the run to the end of the epoch above"))
     caption = f"Device memory in use {when}, of "
     if len(shown) == 2:
@@ -189,11 +204,11 @@ def memory_over_time(run, timelines):
             share = units.percent(peak(most) / capacity)
             caption += f" The peak is {share} of the capacity, {units.bytes_(capacity)}."
     marks = [f"series-{i}" for i in range(len(shown))]
-    lines = [(mark, charts.thinned(charts.steps(held[rank], end - begin), 2000))
+    lines = [(mark, charts.thinned(charts.steps(held[rank], windows[rank][1] - windows[rank][0]), 2000))
              for mark, rank in zip(marks, shown)]
     drawn = charts.plot(lines, "device memory over time",
                         (f"time since {since}", units.seconds, units.bytes_),
-                        (0, end - begin), (0, 1.05 * top), references)
+                        (0, longest), (0, 1.05 * top), references)
     rows = [[f"rank {rank}", units.bytes_(line[0][1]), units.bytes_(peak(rank)),
              units.bytes_(line[-1][1])] for rank, line in held.items()]
     return page.section("Memory over time", page.figure(

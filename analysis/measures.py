@@ -270,9 +270,10 @@ def largest_that_fits(experiments, spec):
     return low * step
 
 
-def speedup(experiments, name, at, base):
-    """The factor by which it is faster than the base cell; None if either did not fit."""
-    own, one = experiments.pick(name, at).result, experiments.pick(name, base).result
+def speedup(experiments, name, at, base, base_of=None):
+    """The factor by which it is faster than the base cell, of the run `base_of` if there is one; None if either did not
+    fit."""
+    own, one = experiments.pick(name, at).result, experiments.pick(base_of or name, base).result
     if own["epoch_seconds"] is None or one["epoch_seconds"] is None:
         return None
     return one["epoch_seconds"] / own["epoch_seconds"]

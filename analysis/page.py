@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 import colours
+import units
 
 # Every drawn thing has a class, and each class a colour.
 MARKS = {f"part-{key}": colour for key, colour in colours.PARTS.items()} | {
@@ -143,6 +144,7 @@ def table(caption, header, rows, words=()):
     """Cells are text, or ("html", markup) if they hold a link. The first cell of a row names it;
     `words`: the numbers of further columns that hold words."""
     cell = lambda c: c[1] if isinstance(c, tuple) else escape(str(c))
+    rows = evened(rows)
     long = {i for i in words if any(len(str(row[i])) > LONG_WORDS for row in rows)}
     cls = lambda i: ' class="words long"' if i in long else ' class="words"' if i in words else ""
     head = "".join(f'<th scope="col"{cls(i)}>{escape(h)}</th>' for i, h in enumerate(header))
@@ -151,6 +153,13 @@ def table(caption, header, rows, words=()):
         + "".join(f"<td{cls(i)}>{cell(c)}</td>" for i, c in enumerate(row[1:], 1)) + "</tr>"
         for row in rows)
     return framed(caption, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def evened(rows):
+    """Rows whose numbers have as many digits as others of their column."""
+    columns = [units.even(column) if all(isinstance(cell, str) for cell in column) else column
+               for column in zip(*rows)]
+    return [list(row) for row in zip(*columns)] if columns else rows
 
 
 def framed(caption, inner):
@@ -203,13 +212,24 @@ def _contents(sections):
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
+# Tags, and texts that are copied as they are.
+_NOT_WORDS = re.compile(r"(<pre\b.*?</pre>|<code>.*?</code>|<[^>]*>)", re.DOTALL)
+
+
+def _unbroken(body):
+    """Markup whose lines break between no number and its unit."""
+    pieces = _NOT_WORDS.split(body)
+    pieces[::2] = map(units.unbroken, pieces[::2])
+    return "".join(pieces)
+
+
 def page(title, content):
     """The page of these pieces of markup and Sections; the sections make its contents list."""
     content = [one for one in content if one]
     sections = [one for one in content if isinstance(one, Section)]
     first = next((i for i, one in enumerate(content) if isinstance(one, Section)), len(content))
     pieces = content[:first] + ([_contents(sections)] if len(sections) > 1 else []) + content[first:]
-    body = "\n".join(_render(one, 2) for one in pieces)
+    body = _unbroken("\n".join(_render(one, 2) for one in pieces))
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
         '</title><meta name="viewport" content="width=device-width, initial-scale=1">'

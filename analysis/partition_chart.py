@@ -14,7 +14,7 @@ def draw(compared):
     """The SVG of the output of `orrery partition --compare all --json`."""
     rows = sorted(compared["rows"], key=lambda row: row["replication_factor"])
     longest = max([1.0] + [row["replication_factor"] for row in rows])
-    title = f"{compared['name']} in {compared['parts']} parts"
+    title = f"{compared['name']} in {compared['parts']} part{'s' if compared['parts'] != 1 else ''}"
     bottom = TOP + ROW * len(rows)
     one = LEFT + LONGEST / longest
     parts = [svg.label(MARGIN, 30, title, 16, bold=True, width=WIDTH - 2 * MARGIN),

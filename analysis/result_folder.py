@@ -15,7 +15,8 @@ _ANY_RESULT = {
     "name": text, "label?": text, "backend": text, "strategy?": text, "ranks": count, "epochs?": count,
     "interrupted?": flag, "out_dir?": text, "kernels?": text, "machines?": count, "loss?": number,
     "test_accuracy?": number, "val_accuracy?": number, "device_bytes?": number, "limited_by?": _SENTENCE,
-    "provenance?": {"cores?": count, "cpu?": text},
+    "provenance?": {"cores?": count, "cpu?": text}, "other_work?": {"note?": text},
+    "model?": {"cluster?": text},
     "dataset?": {"name": text, "vertices": count, "edges": count, "fingerprint?": text, "notes?": [text]},
 }
 _LINK = {"name": text, "type": text, "bytes": number, "utilisation": number, "bytes_per_second": number}
@@ -33,7 +34,7 @@ _THAT_FITTED = {
         "algorithms?": [{"collective": text, "algorithm": text, "ranks": count, "bytes": [number],
                          "calls": count}]},
     "simulated_on?": Each({"epoch_seconds?": number, "error?": number, "limited_by?": {"sentence?": text},
-                           "not_simulated?": text}),
+                           "not_simulated?": text, "disturbed?": text}),
 }
 _THAT_DID_NOT = {"out_of_memory": {"tensor": text, "asked": number, "capacity": number}}
 _CONFIG = {"train?": {"epochs?": count}, "cluster?": {"file?": text}, "seed?": anything}
@@ -73,6 +74,19 @@ class Run:
         asked = (self.config.get("train") or {}).get("epochs")
         of = f" of {asked}" if asked else ""
         return f"after {self.result['epochs']}{of} epochs"
+
+    @property
+    def disturbed(self):
+        """What other programs did while it was measured, and nothing where they left it alone."""
+        return (self.result.get("other_work") or {}).get("note") or ""
+
+    @property
+    def cluster(self):
+        """The name of the cluster that it was simulated or modelled on; None if it is not known, or of a real
+        run. What did not fit into memory has only the one that it asked for."""
+        told = self.result.get("simulation") or self.result.get("model") or {}
+        asked = (self.config.get("cluster") or {}).get("file") if self.simulated else None
+        return told.get("cluster") or (asked and Path(asked).stem)
 
     @property
     def out_of_memory(self):

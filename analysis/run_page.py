@@ -28,11 +28,14 @@ def how_it_was_made(run):
             f"{result['ranks']} rank{'s' if result['ranks'] > 1 else ''} as {result['backend']} on "
             f"{where.get('cpu', 'an unnamed CPU')} with {where.get('cores', '?')} cores"
         )
-    told = result.get("simulation", {})
+    told, cluster = result.get("simulation") or {}, run.cluster or "a described cluster"
+    if run.out_of_memory:
+        return "simulated", f"on {cluster}, where it does not fit into memory; nothing ran there"
     if result["backend"] == "model":
-        return "modelled", "closed formulas of a paper; nothing ran"
-    profile = f"device profile {told.get('profile', '?')} ({told.get('profile_origin', '?')})"
-    text = f"replayed on {told.get('cluster', 'a described cluster')}, {profile}; nothing ran there"
+        return "modelled", f"closed formulas of a paper for {cluster}; nothing ran"
+    origin = f" ({told['profile_origin']})" if told.get("profile_origin") else ""
+    profile = f", device profile {told['profile']}{origin}" if told.get("profile") else ""
+    text = f"replayed on {cluster}{profile}; nothing ran there"
     if told.get("scale"):
         text += f"; fitted factors {json.dumps(told['scale'])}"
     return "simulated", text
@@ -51,6 +54,9 @@ def header(run, in_sweep):
         told.append(page.said("What limited this run", limit.sentence))
     if not in_sweep and (note := limits.cores_note(run)):
         told.append(page.said("Fewer cores than ranks", note))
+    if run.disturbed:
+        told.append(page.said("Other programs were at work",
+                              f"{run.disturbed}. Times here are longer than on an idle machine."))
     return "\n".join(told)
 
 
@@ -63,8 +69,9 @@ def headline(run):
         entries.append((units.seconds(set_up["seconds"]), "set-up before the first epoch"))
     if result.get("peak_bytes"):
         entries.append((units.bytes_(max(result["peak_bytes"])), "peak memory of a rank"))
-    entries.append((units.bytes_(moved.get("internal", 0)), "received per epoch inside servers"))
-    entries.append((units.bytes_(moved.get("external", 0)), "received per epoch between servers"))
+    if moved:
+        entries.append((units.bytes_(moved.get("internal", 0)), "received per epoch inside servers"))
+        entries.append((units.bytes_(moved.get("external", 0)), "received per epoch between servers"))
     for key, name in [("test_accuracy", f"test {run.score}"), ("val_accuracy", f"validation {run.score}")]:
         if result.get(key) is not None:
             entries.append((units.percent(result[key]), name))
@@ -94,16 +101,15 @@ def breakdown(run):
     ranks = result.get("breakdown_of_rank") or [result["breakdown"]]
     hidden = lambda seconds: f"+ {units.seconds(seconds['hidden'])} hidden" if seconds.get(
         "hidden") else ""
-    rows = [(f"rank {i}", seconds, hidden(seconds)) for i, seconds in enumerate(ranks)]
+    shown, note = lanes.shown_ranks(run, list(range(len(ranks))), MOST_BARS)
+    rows = [(f"rank {i}", ranks[i], hidden(ranks[i])) for i in shown]
     caption = "The median epoch of every rank: the parts of a bar add up to the epoch. "
-    if any(note for *_, note in rows):
+    if any(beside for *_, beside in rows):
         caption += ("Communication counts only while the rank computes nothing; the rest of it was "
                     "hidden behind computation and stands beside the bar.")
     else:
         caption += "Communication counts only while the rank computes nothing."
-    if len(rows) > MOST_BARS:
-        rows = rows[:MOST_BARS]
-        caption += f" The first {MOST_BARS} of {len(ranks)} ranks."
+    caption += note
     present = epoch_parts.present(epoch_parts.exposed(result), [seconds for _, seconds, _ in rows])
     content = [page.figure(
         caption, charts.legend_of_parts(present, rows),
@@ -144,11 +150,11 @@ def memory(run):
     most = f"Most that each rank held at once; the largest is {units.bytes_(max(peaks))}"
     most += f" of a capacity of {units.bytes_(device)}" if device else " (no capacity was set)"
     most += ", a whole bar." if near else "."
-    if len(peaks) > MOST_BARS:
-        most += f" The first {MOST_BARS} of {len(peaks)} ranks."
+    shown, note = lanes.first_and(list(range(len(peaks))), peaks.index(max(peaks)),
+                                  "that with the largest peak", MOST_BARS)
+    most += note
     shares = lambda size: [units.percent(size / device)] if device else []
-    rows = [(f"rank {i}", size, "memory", units.bytes_(size), *shares(size))
-            for i, size in enumerate(peaks[:MOST_BARS])]
+    rows = [(f"rank {i}", peaks[i], "memory", units.bytes_(peaks[i]), *shares(peaks[i])) for i in shown]
     header = ["rank", "peak", ""] + (["of capacity"] if device else [])
     content = [charts.bars(most, header, rows, most=device if near else None)]
     if classes := sorted((result.get("peak_by_class") or {}).items(), key=lambda item: -item[1]):

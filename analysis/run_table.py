@@ -10,32 +10,32 @@ import units
 from result_folder import score_of
 from run_page import how_it_was_made
 
-# The name of a column, and what it holds of a result. Seconds and bytes, as everywhere in files.
+# The name of a column, and what it holds of a run. Seconds and bytes, as everywhere in files.
 _COLUMNS = {
-    "name": lambda r: r["name"],
-    "backend": lambda r: r["backend"],
-    "strategy": lambda r: r.get("strategy"),
-    "ranks": lambda r: r["ranks"],
-    "servers": lambda r: r.get("servers"),
-    "cluster": lambda r: (r.get("simulation") or {}).get("cluster"),
-    "out_of_memory": lambda r: (r.get("out_of_memory") or {}).get("tensor"),
-    "interrupted": lambda r: bool(r.get("interrupted")),
-    "epochs": lambda r: r.get("epochs"),
-    "epoch_seconds": lambda r: r.get("epoch_seconds"),
-    "epoch_seconds_low": lambda r: (r.get("interval") or {}).get("low_seconds"),
-    "epoch_seconds_high": lambda r: (r.get("interval") or {}).get("high_seconds"),
-    "mean_epoch_seconds": lambda r: r.get("mean_epoch_seconds"),
+    "name": lambda run: run.result["name"],
+    "backend": lambda run: run.result["backend"],
+    "strategy": lambda run: run.result.get("strategy"),
+    "ranks": lambda run: run.result["ranks"],
+    "servers": lambda run: run.result.get("servers"),
+    "cluster": lambda run: run.cluster,
+    "out_of_memory": lambda run: (run.result.get("out_of_memory") or {}).get("tensor"),
+    "interrupted": lambda run: bool(run.result.get("interrupted")),
+    "epochs": lambda run: run.result.get("epochs"),
+    "epoch_seconds": lambda run: run.result.get("epoch_seconds"),
+    "epoch_seconds_low": lambda run: (run.result.get("interval") or {}).get("low_seconds"),
+    "epoch_seconds_high": lambda run: (run.result.get("interval") or {}).get("high_seconds"),
+    "mean_epoch_seconds": lambda run: run.result.get("mean_epoch_seconds") if not run.out_of_memory else None,
 }
 _AFTER_PARTS = {
-    "internal_bytes": lambda r: (r.get("bytes") or {}).get("internal"),
-    "external_bytes": lambda r: (r.get("bytes") or {}).get("external"),
-    "peak_bytes": lambda r: max(r.get("peak_bytes") or [0]) or None,
-    "loss": lambda r: r.get("loss"),
-    "val_accuracy": lambda r: r.get("val_accuracy"),
-    "test_accuracy": lambda r: r.get("test_accuracy"),
-    "limited_by": lambda r: (r.get("limited_by") or {}).get("part"),
-    "revision": lambda r: (r.get("provenance") or {}).get("revision"),
-    "date": lambda r: (r.get("provenance") or {}).get("date"),
+    "internal_bytes": lambda run: (run.result.get("bytes") or {}).get("internal"),
+    "external_bytes": lambda run: (run.result.get("bytes") or {}).get("external"),
+    "peak_bytes": lambda run: max(run.result.get("peak_bytes") or [0]) or None,
+    "loss": lambda run: run.result.get("loss"),
+    "val_accuracy": lambda run: run.result.get("val_accuracy"),
+    "test_accuracy": lambda run: run.result.get("test_accuracy"),
+    "limited_by": lambda run: (run.result.get("limited_by") or {}).get("part"),
+    "revision": lambda run: (run.result.get("provenance") or {}).get("revision"),
+    "date": lambda run: (run.result.get("provenance") or {}).get("date"),
 }
 
 
@@ -60,10 +60,11 @@ def as_csv(runs):
     parts = list(dict.fromkeys(part.key for run in runs for part in epoch_parts.told(run.result)))
     swept, lines = _swept(runs), []
     for run in runs:
-        result, breakdown = run.result, run.result.get("breakdown") or {}
-        lines.append({**dict(run.settings), **{name: of(result) for name, of in _COLUMNS.items()}, **_spread(run),
+        breakdown = run.result.get("breakdown") or {}
+        lines.append({**dict(run.settings),
+                      **{name: of(run) for name, of in _COLUMNS.items()}, **_spread(run),
                       **{f"{key}_seconds": breakdown.get(key) for key in parts},
-                      **{name: of(result) for name, of in _AFTER_PARTS.items()}})
+                      **{name: of(run) for name, of in _AFTER_PARTS.items()}})
     names = [*swept, *(name for name in _COLUMNS if name not in swept), "epoch_seconds_q1", "epoch_seconds_q3",
              *(f"{key}_seconds" for key in parts), *_AFTER_PARTS]
     text = io.StringIO()

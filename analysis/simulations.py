@@ -7,6 +7,9 @@ import page
 import units
 
 
+DISTURBED = "(*)"
+
+
 def _pairs(run):
     """[(cluster, the result's entry about its simulation)]."""
     return list((run.result.get("simulated_on") or {}).items())
@@ -14,7 +17,12 @@ def _pairs(run):
 
 def _row_of_error(told):
     error = told.get("error")
-    return "-" if error is None else units.signed_percent(error)
+    return "-" if error is None else _marked(units.signed_percent(error), told.get("disturbed"))
+
+
+def _marked(words, disturbed):
+    """With the mark of what was measured beside other programs, as the terminal has it."""
+    return f"{words} {DISTURBED}" if disturbed else words
 
 
 def _limit(told):
@@ -29,13 +37,17 @@ def section(runs, names=("",)):
     told = [(run, name) for run, name in zip(runs, names) if _pairs(run)]
     if not told:
         return None
-    rows, bars, forecasts = [], [], []
+    rows, bars, forecasts, disturbances = [], [], [], {}
     for run, name in told:
         measured = run.result["epoch_seconds"]
         name = name and f"{name}, "
-        rows.append([f"{name}measured here", units.seconds(measured), "",
+        # What is told with a simulation may also be the load while the machine was calibrated.
+        here = [run.disturbed, *(one.get("disturbed") for _, one in _pairs(run))]
+        disturbances |= dict.fromkeys(filter(None, here))
+        measured = _marked(units.seconds(measured), run.disturbed)
+        rows.append([f"{name}measured here", measured, "",
                      (run.result.get("limited_by") or {}).get("sentence", "-")])
-        bars.append((f"{name}measured", run.result["breakdown"], units.seconds(measured)))
+        bars.append((f"{name}measured", run.result["breakdown"], measured))
         for cluster, simulated in _pairs(run):
             own = run.simulation_on(cluster)
             epoch = intervals.beside(simulated | {"interval": own.get("interval")})
@@ -51,7 +63,10 @@ def section(runs, names=("",)):
     if meaning := intervals.legend(forecasts):
         caption += f" {meaning}."
     legend = charts.legend_of_parts(present, bars)
+    note = disturbances and page.paragraph(
+        f"{DISTURBED} {'; '.join(disturbances)}. Measured times are then too long, and an error says little "
+        "about the simulation: repeat the run on an idle machine.")
     drawn = charts.stacked_bars(bars, present, "parts of the epoch, measured and simulated")
     table = page.table("Measured and simulated epochs", ["how", "epoch", "error", "limited by"], rows,
                        words={3})
-    return page.section("Measured and simulated", page.figure(caption, legend, drawn, table))
+    return page.section("Measured and simulated", page.figure(caption, legend, drawn, table), note)

@@ -30,6 +30,12 @@ def to_know_first(sweep):
                     else page.warning("interrupted", of))
     told += [page.said("Fewer cores than ranks", note) for note in
              dict.fromkeys(filter(None, map(limits.cores_note, sweep.runs)))]
+    if disturbed := [run for run in sweep.runs if run.disturbed]:
+        told.append(page.said(
+            "Other programs were at work",
+            f"beside {len(disturbed)} of {len(sweep.runs)} combinations, which are marked "
+            f"{simulations.DISTURBED}: their times are longer than on an idle machine. "
+            f"Of {disturbed[0].label}: {disturbed[0].disturbed}."))
     if not sweep.ended:
         told.append(page.warning("incomplete", "the sweep was killed or goes on: these are the "
                                                "combinations that are done"))
@@ -44,11 +50,12 @@ def overview(sweep):
         link = ("html", f'<a href="#run{i}">{escape(names[i])}</a>')
         limit = limits.limit_of(result)
         epoch = "out of memory" if run.out_of_memory else intervals.beside(result)
+        epoch += f" {simulations.DISTURBED}" if run.disturbed else ""
         moved = result.get("bytes") or {}
         rows.append([
             link, run_page.how_it_was_made(run)[0], epoch,
-            units.bytes_(moved.get("internal", 0) + moved.get("external", 0)),
-            units.bytes_(max(result.get("peak_bytes") or [0])),
+            units.bytes_(moved.get("internal", 0) + moved.get("external", 0) if moved else None),
+            units.bytes_(max(result.get("peak_bytes") or [0]) or None),
             units.percent(result.get("test_accuracy")), limit.sentence if limit else "-",
         ])
         if run.interrupted:

@@ -1,5 +1,7 @@
 """Numbers for people. Files hold seconds, bytes and bytes per second."""
 
+import re
+
 
 def _short(value):
     """Three digits, or all before the point: 1,234 and not 1.23e+03."""
@@ -37,6 +39,25 @@ def rate(value):
         return "-"
     return _scaled(value, [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"),
                            (1, "B/s")], 1)
+
+
+_THREE_DIGITS = re.compile(r"(\d{1,3}(?:\.\d+)?) ([µm]?s|[KMGT]iB|[kMGT]?B/s)\b(.*)")
+
+
+def even(cells):
+    """The cells of a column; where one has three digits with some behind the point ("1.15 ms"), "3.5 ms" is
+    "3.50 ms"."""
+    found = [_THREE_DIGITS.fullmatch(cell) for cell in cells]
+    digits = lambda number: len(number.replace(".", "").lstrip("0"))
+    if not any(one and "." in one[1] and digits(one[1]) == 3 for one in found):
+        return cells
+    longer = lambda one: f"{float(one[1]):#.3g} {one[2]}{one[3]}"
+    return [longer(one) if one and 0 < digits(one[1]) < 3 else cell for one, cell in zip(found, cells)]
+
+
+def unbroken(text):
+    """With spaces between numbers and units at which no line breaks."""
+    return re.sub(r"(?<=\d) (?=(?:%|×|[µm]?s|[KMGT]i?B|kB|B|[kMGT]?B/s)(?![\w/]))", "\u00a0", text)
 
 
 def percent(fraction, digits=1):

@@ -3,7 +3,10 @@
 import argparse
 import contextlib
 import json
+import os
+import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,7 @@ from rich.text import Text
 
 import child
 import plain_text
+import setting_words
 import units
 import whole_file
 
@@ -78,6 +82,8 @@ class Run:
         self.epochs.update()
         if self.result and isinstance(self.result.get("peak_bytes"), list):
             self.memory = ("held at most", self.result["peak_bytes"])
+        elif self.ended:
+            self.close()  # a forecast for what is over
         elif self.config and not self.asked and self.program:
             self._ask()
         if self.planning and self.planning.poll() is not None:
@@ -116,8 +122,11 @@ class Run:
 
     def close(self):
         if self.planning:
-            self.planning.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.planning.pid, signal.SIGKILL)  # and what it has started
             self.planning.wait()
+            self.planning = None
+            self.said.close()
 
     @property
     def name(self):
@@ -138,9 +147,52 @@ class Run:
             return "failed"
         if self.result is None:
             return "going on" if self.epochs.lines else "starting"
+        if self.result.get("out_of_memory"):
+            return "out of memory"
         if self.result.get("interrupted"):
             return "interrupted"
         return "stopped early" if self.result.get("stopped_early") else "done"
+
+    @property
+    def did_not_fit(self):
+        """"no room for features" of a run that ended out of memory."""
+        tensor = ((self.result or {}).get("out_of_memory") or {}).get("tensor")
+        return f"no room for {tensor}" if tensor else ""
+
+    @property
+    def epoch(self):
+        """The seconds of the median epoch: of a run that goes on, of those so far."""
+        times = self.epochs.column("seconds")
+        told = (self.result or {}).get("epoch_seconds")
+        return told if told is not None else statistics.median_low(times) if times else None
+
+    @property
+    def settings(self):
+        """[(key, value)] of the swept keys, from the folder's name: "seed=1_strategy.type=spmm_1d". None
+        where it says nothing of them."""
+        found, begin = [], 0
+        for equals in (match.start() for match in re.finditer("=", self.name)):
+            keys = [self.name[at:equals] for at in range(begin, equals)
+                    if at == 0 or found and self.name[at - 1] == "_"]
+            keys = [key for key in keys if re.fullmatch(_KEY, key)]
+            # Words of a value may seem to belong to the next key: "full_graph_seed=1".
+            known = [key for key in keys if key.split(".")[0] in (self.config or {})]
+            if not keys:
+                continue  # one of a value
+            key = (known or keys[-1:])[0]
+            if found:
+                found[-1][1] = self.name[begin:equals - len(key) - 1]
+            found.append([key, ""])
+            begin = equals + 1
+        if not found or not self.name.startswith(f"{found[0][0]}="):
+            return None
+        found[-1][1] = self.name[begin:]
+        return [(key, self._in_full(key, value)) for key, value in found]
+
+    def _in_full(self, key, value):
+        """The value as the experiment file has it: a folder's name has "_" for what is no letter."""
+        told = str(self.setting(*key.split(".")))
+        return told if re.sub(r"[^A-Za-z0-9.=_-]+", "_", told) == value else value
 
     @property
     def made(self):
@@ -172,6 +224,7 @@ def last(values):
 
 GAP = 2  # between columns
 LEAST_NAME = 12  # letters of a name that are kept before a column is left out for it
+_KEY = r"[A-Za-z_]\w*(\.\w+)*"  # of an experiment file
 
 
 def shortened(name, width):
@@ -183,16 +236,19 @@ def shortened(name, width):
     return made
 
 
-def fitted(columns, width, leave_out=()):
-    """A table whose cells are whole, from (title, justification, cells). What is too wide is made narrower: the names in
-    the first column are shortened as long as they can be told apart, and the columns that `leave_out` has are left out
-    in that order, with a line that says so."""
-    columns, without = list(columns), []
+def fitted(columns, width, leave_out=(), narrower=()):
+    """A table whose cells are whole, from (title, justification, cells). What is too wide is made narrower:
+    the first column becomes the next of `narrower`; its names are shortened as long as they can be told
+    apart; and the columns that `leave_out` has are left out in that order, with a line that says so."""
+    columns, without, narrower = list(columns), [], list(narrower)
     apart = lambda names: len({*names}) == len({*columns[0][2]})
     wanted = lambda cells: max(map(cell_len, cells), default=0) + GAP
     while True:
         (title, _, names), *others = columns
         room = width - GAP - sum(wanted([name, *cells]) for name, _, cells in others)
+        if narrower and max(map(cell_len, names)) > room:
+            columns[0] = narrower.pop(0)
+            continue
         short = [shortened(name, max(room, 1)) for name in names]
         # Names that differ only where they are cut at any room need no more of it.
         told_apart = apart(short) or not apart([shortened(name, width - GAP) for name in names])
@@ -217,6 +273,8 @@ def numbers(run, width):
         ("train_accuracy", "training"), ("val_accuracy", "validation"), ("test_accuracy", "test"))]
     lines.append((f"epoch, {run.made}", run.epochs.column("seconds"), seconds, min))
     lines = [line for line in lines if line[1]]
+    if not lines:
+        return None
     return fitted([("", "left", [name for name, *_ in lines]),
                    ("last", "right", [words(values[-1]) for _, values, words, _ in lines]),
                    ("best", "right", [words(best(values)) for _, values, words, best in lines]),
@@ -226,22 +284,24 @@ def numbers(run, width):
 
 def memory(run, width):
     if not run.memory or not run.memory[1]:
-        return Text("")
+        return None
     words, peaks = run.memory
     limit = run.result.get("device_bytes") if run.result else None
     most, shown = limit or max(peaks) or 1, peaks[:16]
     more = [f"{len(peaks) - 16} more"] if len(peaks) > 16 else []
+    whole = f"share of the device's {units.bytes_(limit)}" if limit else "share of the largest"
+    bars = ["█" * max(1, int(24 * peak / most)) for peak in shown]
     return fitted([("memory of rank", "left", [*map(str, range(len(shown))), *("..." for _ in more)]),
                    (words, "right", [*map(units.bytes_, shown), *more]),
-                   ("", "left", ["█" * max(1, int(24 * peak / most)) for peak in shown] + ["" for _ in more])],
-                  width, [""])
+                   (whole, "left", [*bars, *("" for _ in more)])],
+                  width, [whole])
 
 
 def heading(run):
     total, done = run.setting("train", "epochs"), len(run.epochs.lines)
-    words = [f"{run.setting('name') or run.name}", run.state(),
+    words = [f"{run.setting('name') or run.name}", ": ".join(filter(None, [run.state(), run.did_not_fit])),
              f"{run.setting('strategy', 'type')}, {run.made}"]
-    if total and run.made == "measured":
+    if total and run.made == "measured" and (done or not run.ended):  # an inference ends without any
         words.append(f"epoch {done} of {total}")
     times = run.epochs.column("seconds")
     if not run.ended and times and total:
@@ -250,25 +310,47 @@ def heading(run):
 
 
 def one(run, width):
-    return Group(heading(run), numbers(run, width), memory(run, width))
+    return Group(*filter(None, [heading(run), numbers(run, width), memory(run, width)]))
+
+
+def names_of(runs):
+    """The first column of several runs, from wide to narrow, each with names that differ: of one swept key
+    its values, as `orrery run` prints them; of several keys words, then their values alone; else the names of
+    folders."""
+    folders = [("run", "left", [run.name for run in runs])]
+    settings = [run.settings for run in runs]
+    if None in settings or len({tuple(key for key, _ in one) for one in settings}) != 1:
+        return folders
+    differ = [at for at, of in enumerate(zip(*settings)) if len({*of}) > 1]
+    settings = [[one[at] for at in differ] for one in settings]
+    keys = [key for key, _ in settings[0]]
+    title = keys[0] if len(keys) == 1 else ", ".join(key.rsplit(".", 1)[-1] for key in keys)
+    values = (title, "left", [", ".join(value for _, value in one) for one in settings])
+    words = ("run", "left", [setting_words.short(one) for one in settings])
+    made = [values] if len(keys) == 1 else [words, values]
+    return [one for one in made if len({*one[2]}) == len(runs)] or folders
 
 
 def several(runs, width):
     """A line for each run."""
-    columns = {name: [] for name in ("run", "state", "epochs", "loss", "validation", "test", "epoch", "memory",
+    columns = {name: [] for name in ("state", "epochs", "loss", "validation", "test", "epoch", "memory",
                                      "loss so far")}
     for run in runs:
-        loss, times = run.epochs.column("loss"), run.epochs.column("seconds")
+        loss = run.epochs.column("loss")
         peak = max(run.memory[1]) if run.memory and run.memory[1] else None
-        cells = [run.name, f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
+        cells = [f"{run.state()}, {run.made}", str(len(run.epochs.lines)),
                  f"{loss[-1]:.4f}" if loss else "-", percent(last(run.epochs.column("val_accuracy"))),
-                 percent(last(run.epochs.column("test_accuracy"))), seconds(last(times)),
+                 percent(last(run.epochs.column("test_accuracy"))), seconds(run.epoch),
                  "-" if peak is None else units.bytes_(peak), spark(loss, 20)]
         for column, cell in zip(columns.values(), cells):
             column.append(cell)
-    words = ("run", "state", "loss so far")
-    return fitted([(name, "left" if name in words else "right", cells) for name, cells in columns.items()], width,
-                  ["loss so far", "memory", "test", "epochs", "state", "epoch", "validation"])
+    words = ("state", "loss so far")
+    # What no run has, such as the loss of simulated ones, takes no room.
+    told = [(name, "left" if name in words else "right", cells) for name, cells in columns.items()
+            if {*cells} - {"-", ""} or name == "epoch"]
+    first, *narrower = names_of(runs)
+    return fitted([first, *told], width,
+                  ["loss so far", "memory", "epochs", "test", "validation", "epoch", "state"], narrower)
 
 
 _OF_SEEDS = {"test_accuracy": ("test", 100, " %"), "val_accuracy": ("validation", 100, " %"),

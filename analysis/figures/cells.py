@@ -1,5 +1,5 @@
 """The cells of a table: the paper's bar beside ours, with its band if it has one, and how far ours is
-off above both.
+off (the error) above both.
 
 Panel keys: title, rows (labels), ticks, x_name, y_name, y_unit?; log? (true: the height is
 logarithmic).
@@ -27,7 +27,7 @@ def _ours(row):
 
 def draw(axes, panel, experiments, rows):
     of_label = {row["label"]: row for row in rows}
-    seen = {None}
+    seen, off = {None}, None
     for i, label in enumerate(panel["rows"]):
         row, top = of_label[label], 0.0
         for x, key, (name, colour) in [(i - 0.2, "paper", ("the paper", style.PAPER)),
@@ -41,6 +41,7 @@ def draw(axes, panel, experiments, rows):
         if row["error"] is not None:
             inside = isinstance(row["paper"], list) and row["error"] == 0
             words = "inside" if inside else units.signed_percent(row["error"], 0)
+            off = off or style.words_handle("above: error")
             axes.annotate(words, (i, top), xytext=(0, 1.5),
                           textcoords="offset points", ha="center", va="bottom",
                           fontsize=style.TINY)
@@ -52,4 +53,4 @@ def draw(axes, panel, experiments, rows):
     else:
         axes.set_ylim(0, 1.35 * axes.get_ylim()[1])  # room for the legend
     style.name_height(axes, panel)
-    style.legend(axes, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.2)
+    style.legend(axes, off, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.2)

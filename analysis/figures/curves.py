@@ -4,8 +4,11 @@ of their 90 % intervals, where they have some, and with the band of the profile'
 
 Panel keys: title, x (key), x_name, y_name, y_unit?; series: [{"of", "at"?, "title", "over"?: a run
 whose epoch is divided by this one's}]; base? (keys of the run that each point is divided into: y is
-a speedup over it, else seconds per epoch); unit_of_x? (what x is divided by); y? (another number of
-the result by its key); legend? (false: another panel has it); log? ("x", "y", "xy"); quoted?
+a speedup over it, else seconds per epoch); base_of? (the run whose cell that is; else the series' own);
+efficiency? (with base: y is the parallel efficiency in percent, "strong" where x is the number of
+ranks, or grows as it does, and the work stays, "weak" where the work grows as well); unit_of_x?
+(what x is divided by); y? (another number of the result by its key); legend? (false: another panel
+has it); log? ("x", "y", "xy"); quoted?
 [{"title", "of", "at", "factor"}]: a number of the paper that is a multiple of ours; peers? [{"of", "at",
 "as", "mark"}]: single epochs of other runs, in the colour of the run "as"; both with marks? {mark: title}; references? [{"y", "title"}]: lines across; linear? (true: y = x, the ideal);
 paper_rows? [{"row", "x" or "y"}]: rows whose paper's number is marked, as a height at x or as a
@@ -28,7 +31,9 @@ def points(panel, series, experiments):
     for x in sorted({value_at(run, panel["x"]) for run in experiments.results[series["of"]]}):
         here = chosen | {panel["x"]: x}
         if "base" in panel:
-            y = measures.speedup(experiments, series["of"], here, here | panel["base"])
+            y = measures.speedup(experiments, series["of"], here, here | panel["base"], panel.get("base_of"))
+            if y is not None and "efficiency" in panel:
+                y *= 100 * (panel["base"][panel["x"]] / x if panel["efficiency"] == "strong" else 1)
         elif "over" in series:
             spec = {name: {"measure": "epoch_seconds", "of": series[run], "at": here}
                     for name, run in (("of", "over"), ("over", "of"))}
@@ -72,6 +77,12 @@ def _bars(axes, line, widths, colour):
                       alpha=0.6, zorder=1)
 
 
+def _marks_of_others(panels):
+    """The marks of single numbers of peers and papers in all panels of a figure."""
+    return {one.get("mark", "x") for panel in panels for key in ("quoted", "peers")
+            for one in panel.get(key, [])}
+
+
 def _quoted(axes, panel, experiments, colour_of):
     for quote in panel.get("quoted", []):
         ours = experiments.pick(quote["of"], quote["at"]).result["epoch_seconds"]
@@ -109,7 +120,7 @@ def _ticks_of(axes, x, panel):
     """Every value of x if they are powers of two; a decimal scale otherwise."""
     if all(float(value).is_integer() for value in x) or len(x) <= 8:
         axes.set_xscale("log", base=2)
-        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.set_xticks(x, [f"{value:,g}" for value in x])
     else:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -117,14 +128,13 @@ def _ticks_of(axes, x, panel):
 
 
 def draw(axes, panel, experiments, rows):
-    colour_of, lines = {}, []
+    colour_of, lines, others = {}, [], _marks_of_others(experiments.figure.told["panels"])
     for series in panel["series"]:
         line = points(panel, series, experiments)
         lines.append(line)
         colour = colour_of[series["of"]] = style.series(series["title"]).light
-        marker = "osv^Dph*"[panel["series"].index(series) % 8]
-        axes.plot([x for x, _ in line], [y for _, y in line], marker=marker, color=colour,
-                  markersize=3.5, linewidth=1.2, label=series["title"])
+        axes.plot([x for x, _ in line], [y for _, y in line], marker=style.marker(series["title"], others),
+                  color=colour, markersize=3.5, linewidth=1.2, label=series["title"])
         _bars(axes, line, half_widths(panel, series, experiments), colour)
         _band(axes, panel, series, experiments, colour)
     x = sorted({x for line in lines for x, _ in line})

@@ -21,7 +21,7 @@ def draw(axes, panel, experiments, rows):
         colour, told = style.series(column["title"]), column["title"]
         for tick, label in enumerate(column["rows"]):
             row, x = of_label[label], tick + (i - (len(panel["columns"]) - 1) / 2) * width
-            paper = row["paper"] if not isinstance(row["paper"], bool) else None
+            paper = row["paper"] if not isinstance(row["paper"], bool) and row["role"] != "aside" else None
             if row["ours"] is None:
                 style.say_instead_of_bar(axes, x, row["ours_says"])
             else:
@@ -40,7 +40,7 @@ def draw(axes, panel, experiments, rows):
                               xytext=(0, 4 if near and paper < 1.15 * top else above),
                               textcoords="offset points", ha="center", va="bottom",
                               fontsize=style.TINY, bbox=behind, zorder=4, **upright)
-            if paper is not None and row["role"] != "aside":
+            if paper is not None:
                 style.mark_paper(axes, x, paper)
                 papers.append(row["paper"])
     if "line" in panel:

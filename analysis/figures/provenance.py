@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import intervals
 import sensitivity
 from figure_runs import dotted
 
@@ -10,6 +11,7 @@ MACHINES = {
     "dgx-1": "DGX-1 (V100)", "dgx-1-halves": "DGX-1 (V100)",
     "dgx-1-as-assumed": "DGX-1 (V100) with the links that the paper assumes",
     "dgx-a100": "DGX-A100",
+    "fat-tree": "a fat tree of servers of 8 H200 (NDR InfiniBand)",
     "a6000-4x4-pcie": "4 servers of 4 A6000 (PCIe)",
     "a6000-4x4-nvlink": "4 servers of 4 A6000 (NVLink bridges)",
     "r5-16-25gbe": "AWS machines of Deal's testbed (25 Gbit/s)",
@@ -58,13 +60,16 @@ def _listed(words):
 
 
 def _data(runs, own):
-    """"ogbn-arxiv; by their counts reddit and proteins". What a figure of this program (`own`) generates stands in for
-    nothing."""
+    """"ogbn-arxiv; by their counts reddit and proteins". What a figure of this program (`own`) generates, or gives by
+    counts of its own, stands in for nothing."""
     found = {}
     for run in runs:
         kind, name = data_of(run)
-        if own and "generate" in (run.config.get("dataset") or {}):
+        asked = run.config.get("dataset") or {}
+        if own and "generate" in asked:
             kind, name = "", "generated graphs"
+        elif own and "statistics" in asked and asked["statistics"]["vertices"] not in BY_VERTICES:
+            name = "graphs of other sizes"
         found.setdefault(kind, []).append(name)
     words = []
     for kind, names in found.items():
@@ -86,6 +91,14 @@ def _spread(panels, rows):
     marks = "Error bars and bands" if bands else "Error bars"
     keys = _listed(f"{key}s" for key in sorted(over))
     return f"{marks}: standard deviation over {keys}" if over else ""
+
+
+def _intervals(experiments):
+    """The meaning of the bars of simulated epochs in curves (figures/curves.py); empty if none is drawn."""
+    runs = {series["of"] for panel in experiments.figure.told.get("panels", [])
+            if panel["kind"] == "curves" and "base" not in panel and "y" not in panel for series in panel["series"]}
+    found = [run.result for name in sorted(runs) for run in experiments.results[name] if run.simulated]
+    return intervals.legend(found).replace("±", "Bars")
 
 
 def sentence(experiments, rows=()):
@@ -115,6 +128,8 @@ def sentence(experiments, rows=()):
         parts.append(f"planned, not run; {names}" if names else "forecasts planned, not run")
     if spread := _spread(experiments.figure.told.get("panels", []), rows):
         parts.append(spread)
+    if bars := _intervals(experiments):
+        parts.append(bars)
     if sensitivity.asked(experiments.figure):
         parts.append("Bands: all efficiencies of the device profile at the ends of their ranges")
-    return "Ours: " + ". ".join(parts)
+    return "Ours: " + ". ".join([*parts[:1], *(part[:1].upper() + part[1:] for part in parts[1:])])

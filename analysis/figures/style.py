@@ -32,6 +32,13 @@ def series(title):
     return colours.SERIES[_given.setdefault(title, len(_given)) % len(colours.SERIES)]
 
 
+def marker(title, taken=()):
+    """The marker of a series on lines: as its colour the same in every panel, and none of those that are
+    taken. A diamond is the paper's number."""
+    free = [one for one in "osv^P*<>pX" if one not in taken]
+    return free[_given.setdefault(title, len(_given)) % len(free)]
+
+
 def name_ticks(axes, names):
     """A name under each of 0, 1, 2, ...; slanted if they would touch."""
     inches = axes.get_window_extent().width / axes.figure.dpi
@@ -105,6 +112,11 @@ def paper_handle(words="the paper", span=False):
     if span:
         return Line2D([], [], color=INK, linewidth=1, marker="_", label=words)
     return Line2D([], [], color=INK, marker="D", markersize=4, linestyle="none", label=words)
+
+
+def words_handle(words):
+    """An entry of a legend without a mark, for words that stand beside marks."""
+    return Line2D([], [], linestyle="none", label=words)
 
 
 def legend(axes, *more, **where):

@@ -124,6 +124,8 @@ bool MpiWorld::any(bool mine) {
   return std::any_of(all.begin(), all.end(), [](const std::string& one) { return !one.empty(); });
 }
 
+void MpiWorld::expect_end() { parts_->watchdog.expect_end(); }
+
 void MpiWorld::run(const std::function<void(Communicator&)>& body) {
   mpi::MpiCommunicator communicator(parts_->engine);
   try {

@@ -39,6 +39,9 @@ struct MpiOptions {
   /// Set by a SIGTERM handler: the job is being ended from outside, as mpirun does when a rank has
   /// died. A waiting rank then says whom it waits for.
   const std::atomic<bool>* ending = nullptr;
+  /// How many processes were started, as the environment says (0: not known). If MPI sees another number,
+  /// what started them belongs to another MPI library, and the world is not made.
+  int processes = 0;
 };
 
 /// This process as one rank of the job. A rank that throws, exits, is killed or is stopped, or an
@@ -78,6 +81,9 @@ class MpiWorld {
   std::vector<std::string> all_gather(const std::string& bytes);
   /// Whether `mine` is true anywhere: the same answer everywhere.
   bool any(bool mine);
+
+  /// All ranks have agreed to end in order: MpiOptions::ending is what they heed, and no failure.
+  void expect_end();
 
   /// Runs this rank's part. If it throws, one line on stderr says so and the job ends: see fail().
   void run(const std::function<void(Communicator&)>& body);

@@ -163,6 +163,7 @@ Engine::Engine(MpiOptions options) : options_(std::move(options)) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  require_all_processes();
   for (MPI_Comm& lane : lanes_) lane = duplicate_of_world();
   host_ = duplicate_of_world();
   control_ = duplicate_of_world();
@@ -183,6 +184,20 @@ Engine::~Engine() {
   MPI_Comm_free(&control_);
   MPI_Comm_free(&rows_);
   MPI_Finalize();
+}
+
+void Engine::require_all_processes() const {
+  if (options_.processes == 0 || options_.processes == size_) return;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string_view library(text.data(), static_cast<std::size_t>(length));
+  MPI_Finalize();
+  throw Error(fmt::format(
+      "{} processes were started, but MPI sees {}: what started them belongs to another MPI "
+      "library. This program uses {}; start it with that library's mpirun, or with srun "
+      "--mpi=pmix",
+      options_.processes, size_, library.substr(0, library.find_first_of(",\n"))));
 }
 
 void Engine::find_servers() {

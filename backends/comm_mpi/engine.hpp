@@ -78,6 +78,8 @@ class Engine {
   std::vector<const Batch*>& batches() { return batches_; }
 
  private:
+  /// Leaves MPI and throws, if it sees another number of processes than were started.
+  void require_all_processes() const;
   void find_servers();
 
   MpiOptions options_;

@@ -105,7 +105,7 @@ void Watchdog::judge_silence(Clock::time_point now) {
 }
 
 void Watchdog::judge_end(Clock::time_point now) {
-  if (engine_.options().ending == nullptr || !*engine_.options().ending) return;
+  if (engine_.options().ending == nullptr || !*engine_.options().ending || end_expected_) return;
   if (!end_seen_) end_seen_ = now;
   const std::vector<int> dead = engine_.neighbours().dead();
   const std::string waits = waits_here(kWaitsForTheDead);

@@ -26,6 +26,8 @@ class Watchdog {
   /// Ends the watch. All ranks must have agreed to leave: each still receives its predecessor's
   /// farewell.
   void stop();
+  /// That somebody ends the job is no failure from now on.
+  void expect_end() { end_expected_ = true; }
   /// Ends the watch at once; the others will miss this rank.
   void abandon();
 
@@ -43,7 +45,7 @@ class Watchdog {
   std::string waits_here(double longer_than) const;
 
   Engine& engine_;
-  std::atomic<bool> leaving_ = false, abandoned_ = false;
+  std::atomic<bool> leaving_ = false, abandoned_ = false, end_expected_ = false;
   bool said_farewell_ = false, heard_farewell_ = false;
   char out_ = 0, in_ = 0;
   MPI_Request sending_ = MPI_REQUEST_NULL, listening_ = MPI_REQUEST_NULL;

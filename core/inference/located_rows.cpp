@@ -364,8 +364,10 @@ void LocatedRows::send_numbers(std::size_t g, Event free) {
     for (int p = 0; p < layout.row_parts; ++p)
       receive[at(layout.rank_of(p, k))] = input_.needed_of(static_cast<int>(g), p, rt_.rank());
     ORRERY_ASSERT(!mine || sum(send) == group.count);
+    // Other parts may have more groups: then this one has no rows left to begin at.
+    const bool asks = mine && group.count > 0;
     rt_.submit(Lane::comm2,
-               AllToAllV{mine ? numbers_.tensor().rows_at(group.first, group.count)
+               AllToAllV{asks ? numbers_.tensor().rows_at(group.first, group.count)
                               : numbers_.tensor().rows_at(0, 0),
                          asked_[g % 2][at(k)].view(served(g), 1), shared(std::move(send)),
                          shared(std::move(receive)), everyone()});

@@ -200,7 +200,7 @@ int compare_all(const PartitionCommandOptions& options, const PartitionSource& s
   if (options.json)
     fmt::print("{}\n", compared.dump());
   else
-    fmt::print("{} in {} parts\n{}", source.name(), parts,
+    fmt::print("{} in {} part{}\n{}", source.name(), parts, parts == 1 ? "" : "s",
                comparison_table(reports, room_on(stdout)));
   if (!options.svg.empty()) run_python_script("partition_chart.py", {options.svg}, compared);
   return 0;

@@ -14,6 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
+#include "core/partition/kept/cut_report.hpp"
 #include "core/strategy/train/record.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/terminal.hpp"
@@ -237,7 +238,7 @@ std::string tiles_text(const Json& tiles) {
 }
 
 /// What the host of the largest rank holds for batches that are being prepared.
-Json in_flight_json(const InFlight& host, std::int64_t pinned, const Json& pinned_bound) {
+Json in_flight_json(const BatchesAhead& host, std::int64_t pinned, const Json& pinned_bound) {
   return {{"batches", host.batches},
           {"host_bytes", {{"drawn", host.drawn}, {"bound", host.bound}}},
           {"pinned_bytes", {{"drawn", pinned}, {"bound", pinned_bound}}}};
@@ -476,7 +477,7 @@ Json plan_one(const Experiment& asked, DatasetCache& datasets, const PlanOptions
       prepared.experiment, programs, sizes ? in_flight(*prepared.strategy, *sizes).drawn : 0);
   Json result = plan_json(prepared, programs, amounts, sizes, server);
   const std::string verdict = judge_memory(prepared, largest, server, result);
-  if (!options.json) print_plan(prepared, amounts, result, verdict);
+  if (!options.json) print_plan(prepared, amounts, result, verdict + cut_line());
   return result;
 }
 

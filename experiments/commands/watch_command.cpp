@@ -1,9 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "core/base/child_process.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/python_script.hpp"
-#include "experiments/config/installed.hpp"
 
 namespace orrery {
 
@@ -19,7 +19,7 @@ void add_watch_command(CLI::App& app) {
   command->add_flag("--once", options->once, "Show what is there now, and end");
   command->footer("Example: orrery watch results/mine");
   command->callback([options] {
-    std::vector<std::string> arguments{options->folder, "--program", launcher().string()};
+    std::vector<std::string> arguments{options->folder, "--program", this_program().string()};
     if (options->once) arguments.emplace_back("--once");
     become_python_script("watch.py", arguments, {"rich"});
   });

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 
@@ -14,6 +15,8 @@
 #include "core/graph/read/lookup.hpp"
 #include "core/graph/training_graph.hpp"
 #include "core/partition/grow.hpp"
+#include "core/partition/kept/cut_report.hpp"
+#include "core/partition/kept/kept_cuts.hpp"
 #include "core/partition/methods/cut.hpp"
 #include "core/sample/links/held_out_links.hpp"
 #include "core/terminal/activity.hpp"
@@ -67,6 +70,25 @@ Partition whole_partition(const ProblemData& whole, const Partition& cut) {
   return grow(cut, training_vertices(*whole.data), *whole.data->graph);
 }
 
+/// The parts of an edge partitioner as they are. They are as large as the graph, so none are kept.
+MadeCut timed_fragments(const Csr& graph, int parts, const PartitionOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  MadeCut made{cut_into_fragments(graph, parts, options)};
+  made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return made;
+}
+
+/// Cuts the graph in memory, or takes what a start before has made of it.
+Partition cut_in_memory(const Experiment& experiment, const Dataset& data, int parts) {
+  const PartitionOptions& options = experiment.partition;
+  const Activity cutting(fmt::format("cutting into {} parts by {}", parts, options.method));
+  MadeCut made = experiment.strategy.cross_edges == CrossEdges::as_cut
+                     ? timed_fragments(*data.graph, parts, options)
+                     : make_or_take_cut(data, parts, options, folder_of_cuts());
+  report_cut(options.method, made);
+  return std::move(made.partition);
+}
+
 }  // namespace
 
 std::string loading_words(const DatasetOptions& dataset) {
@@ -80,6 +102,7 @@ std::string loading_words(const DatasetOptions& dataset) {
 }
 
 ProblemData DatasetCache::load(const Experiment& experiment) {
+  begin_planning();
   const auto& resolved = experiment.resolved;
   const std::string key = resolved["dataset"].dump() + std::to_string(experiment.seed) +
                           (experiment.links ? resolved["links"].dump() : "");
@@ -175,13 +198,7 @@ Partition make_partition(const Experiment& experiment, const ProblemData& data) 
                       "is for parts that orrery partition writes; in a run a strategy takes what "
                       "it needs (model_averaging: strategy.hops)");
   if (data.statistics) return {parts, {}};
-  if (!data.stored) {
-    const Activity cutting(
-        fmt::format("cutting into {} parts by {}", parts, experiment.partition.method));
-    if (experiment.strategy.cross_edges == CrossEdges::as_cut)
-      return cut_into_fragments(*data.data->graph, parts, experiment.partition);
-    return cut_dataset(*data.data, parts, experiment.partition).partition;
-  }
+  if (!data.stored) return cut_in_memory(experiment, *data.data, parts);
   const auto there = static_cast<int>(data.stored->sizes().size());
   if (there != parts)
     throw ConfigError("dataset.parts",

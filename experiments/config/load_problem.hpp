@@ -37,8 +37,9 @@ void require_data(const Experiment& experiment);
 ///           be honoured, or more parts are needed than possible; those of parts_for
 NumberOfParts parts_of(const Experiment& experiment, std::int64_t data_bytes);
 
-/// The cut of the data for the experiment's ranks. Parts that were cut before, or cannot be cut,
-/// are only counted.
+/// The cut of the data for the experiment's ranks, taken from folder_of_cuts() if it is there. Parts
+/// that were cut before, or cannot be cut, are only counted.
+///
 /// Errors    ConfigError (parts of another number), and those of partition_graph
 Partition make_partition(const Experiment& experiment, const ProblemData& data);
 

@@ -120,6 +120,7 @@ Outcome execute_on_mpi(MpiWorld& world, Communicator& communicator, const Body& 
   const RankHooks hooks{[&](int) {
                           outcome.interrupted =
                               world.any(options.stop != nullptr && options.stop->load());
+                          if (outcome.interrupted) world.expect_end();
                           return outcome.interrupted;
                         },
                         [&](const EpochReport& report, double seconds) {

@@ -1,10 +1,10 @@
 #include "experiments/infer/choose_tiles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
@@ -29,6 +29,31 @@ std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
     if (seen.insert(first).second) orders.push_back(order);
   }
   return orders;
+}
+
+/// The products with the graph that these tiles can tell apart, and that go with the request.
+std::vector<SparseProduct> sparse_products_of(const InferenceProblem& problem) {
+  const InferenceConfig& config = problem.config;
+  std::vector<SparseProduct> all{SparseProduct::ids_then_rows};
+  // Computed weights and sums in place always fetch rows.
+  if (weighs_edges(problem.model) || config.sum_columns > 0) return all;
+  // It moves nothing of a single part, and has no groups to be bounded.
+  if (config.rows > 1 && config.group_bytes == 0) all.push_back(SparseProduct::exchange_graph);
+  // With one column it receives what ids_then_rows does, and holds more.
+  if (config.columns > 1) all.push_back(SparseProduct::two_d);
+  return all;
+}
+
+/// How numbers of edges are computed: with one column there is only one way.
+std::vector<EdgeProduct> edge_products_of(const InferenceProblem& problem) {
+  if (!weighs_edges(problem.model) || problem.config.columns == 1) return {EdgeProduct::split};
+  return {EdgeProduct::split, EdgeProduct::duplicated};
+}
+
+/// With one column nothing is to be reduced.
+std::vector<DenseProduct> dense_products_of(const InferenceProblem& problem) {
+  if (problem.config.columns == 1) return {DenseProduct::ring};
+  return {DenseProduct::ring, DenseProduct::reduce};
 }
 
 /// The ways to prepare features: for those in files, every way that fits the product.
@@ -58,6 +83,49 @@ TileChoice counted(InferenceProblem problem, const std::optional<std::int64_t>& 
   return choice;
 }
 
+/// The ways that were counted.
+class Ways {
+ public:
+  explicit Ways(const std::optional<std::int64_t>& device_bytes) : device_bytes_(device_bytes) {}
+
+  /// Every order, product with weights and preparation on the tiles and graphs of this problem.
+  void add_all(const InferenceProblem& problem) {
+    for (const LayerOrder order : orders_of(problem))
+      for (const DenseProduct gemm : dense_products_of(problem))
+        for (const Preparation preparation : preparations_of(problem)) {
+          InferenceProblem way = problem;
+          way.model.order = order;
+          way.config.gemm = gemm;
+          prepare_by(way, preparation);
+          add(way);
+        }
+  }
+
+  std::vector<TileChoice> best_first() {
+    if (choices_.empty() && impossible_) std::rethrow_exception(impossible_);
+    const auto rank_of = [](const TileChoice& c) {
+      return std::tuple(!c.fits, c.received_bytes + c.file_bytes, c.peak_bytes);
+    };
+    std::stable_sort(
+        choices_.begin(), choices_.end(),
+        [&](const TileChoice& a, const TileChoice& b) { return rank_of(a) < rank_of(b); });
+    return std::move(choices_);
+  }
+
+ private:
+  void add(const InferenceProblem& way) {
+    try {
+      choices_.push_back(counted(way, device_bytes_));
+    } catch (const ConfigError&) {  // such parts cannot be; others can
+      if (!impossible_) impossible_ = std::current_exception();
+    }
+  }
+
+  std::optional<std::int64_t> device_bytes_;
+  std::vector<TileChoice> choices_;
+  std::exception_ptr impossible_;
+};
+
 }  // namespace
 
 std::string name_of(LayerOrder order) {
@@ -76,43 +144,23 @@ std::string name_of(LayerOrder order) {
 
 std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes) {
-  std::vector<TileChoice> choices;
-  std::exception_ptr impossible;
+  Ways ways{device_bytes};
   for (int rows = 1; rows <= ranks; ++rows) {
-    const int columns = ranks / rows;
     if (ranks % rows != 0 || rows > asked.data->vertices()) continue;
-    if (columns > 1 && asked.config.sum_columns > 0) continue;  // products in place have whole rows
+    if (rows < ranks && asked.config.sum_columns > 0)
+      continue;  // products in place have whole rows
     InferenceProblem problem = asked;
     problem.config.rows = rows;
-    problem.config.columns = columns;
-    for (const EdgeProduct sddmm : {EdgeProduct::split, EdgeProduct::duplicated}) {
-      // With one column both are the same.
-      const bool two = weighs_edges(asked.model) && columns > 1;
-      if (sddmm == EdgeProduct::duplicated && !two) continue;
-      problem.config.sddmm = sddmm;
-      problem.graphs = make_graphs(problem);
-      for (const LayerOrder order : orders_of(asked))
-        for (const DenseProduct gemm : {DenseProduct::ring, DenseProduct::reduce}) {
-          if (gemm == DenseProduct::reduce && columns == 1) continue;  // nothing is to be reduced
-          problem.model.order = order;
-          problem.config.gemm = gemm;
-          for (const Preparation preparation : preparations_of(asked)) {
-            prepare_by(problem, preparation);
-            try {
-              choices.push_back(counted(problem, device_bytes));
-            } catch (const ConfigError&) {  // such parts cannot be; others can
-              if (!impossible) impossible = std::current_exception();
-            }
-          }
-        }
-    }
+    problem.config.columns = ranks / rows;
+    for (const EdgeProduct sddmm : edge_products_of(problem))
+      for (const SparseProduct spmm : sparse_products_of(problem)) {
+        problem.config.sddmm = sddmm;
+        problem.config.spmm = spmm;
+        problem.graphs = make_graphs(problem);
+        ways.add_all(problem);
+      }
   }
-  if (choices.empty() && impossible) std::rethrow_exception(impossible);
-  std::stable_sort(choices.begin(), choices.end(), [](const TileChoice& a, const TileChoice& b) {
-    return std::tuple(!a.fits, a.received_bytes + a.file_bytes, a.peak_bytes) <
-           std::tuple(!b.fits, b.received_bytes + b.file_bytes, b.peak_bytes);
-  });
-  return choices;
+  return ways.best_first();
 }
 
 InferenceProblem laid_out(const InferenceProblem& asked, const TileChoice& choice) {

@@ -10,8 +10,9 @@
 
 namespace orrery {
 
-/// One way: rows times columns, how products with weights and numbers of edges are made, what each
-/// layer multiplies by first, the size of groups, and how features in files are prepared.
+/// One way: rows times columns, how products with weights, with the graph and numbers of edges are
+/// made, what each layer multiplies by first, the size of groups, and how features in files are
+/// prepared.
 struct TileChoice {
   InferenceConfig config;
   LayerOrder order = LayerOrder::automatic;
@@ -23,11 +24,11 @@ struct TileChoice {
 };
 
 /// All ways for this many ranks, the best first: those that fit before others, by bytes received
-/// and read from files of features, then by bytes held. Orders with the same effect are one way. A
-/// given group_bytes stays.
+/// and read from files of features, then by bytes held. Settings with the same effect are one way. A
+/// given group_bytes stays (and then exchange_graph, which has no groups, is none).
 ///
 /// Requires  `asked` with its data, and without graphs
-/// Cost      draws once for each number of parts, and records every way
+/// Cost      draws for each number of parts and product with the graph, and records every way
 std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes);
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -26,9 +25,11 @@
 #include "experiments/infer/layer_files.hpp"
 #include "experiments/infer/plan_inference.hpp"
 #include "experiments/infer/prepare_inference.hpp"
+#include "experiments/infer/sample_stage.hpp"
 #include "experiments/infer/simulate_inference.hpp"
 #include "experiments/infer/trained_weights.hpp"
 #include "experiments/predict/simulate.hpp"
+#include "experiments/run/agreement.hpp"
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
@@ -39,11 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Refuses experiments that cannot be inferred, before anything is loaded. `planned`: rows and
 /// columns are still to be chosen.
@@ -244,12 +240,7 @@ PreparedInference prepare(const Experiment& experiment, const InferOptions& opti
   made.problem = inference_of(experiment, with_classes(loaded.data, experiment, weights.get()));
   made.before = std::move(loaded.stages);
   made.problem.weights = std::move(weights);
-  const auto sampling = Clock::now();
-  made.problem.graphs = make_graphs(made.problem, job);
-  made.problem.input = locate_input(made.problem, job);
-  StageBefore sample{"sample"};
-  sample.seconds = seconds_since(sampling);
-  made.before.push_back(std::move(sample));
+  made.before.push_back(draw_and_count(made.problem, job));
   made.counted = fit_groups(made.problem, experiment.device_bytes, job);
   if (job.leads() && !options.quiet)
     tell("{}: {} vertices, {} edges; a rank holds at most {}\n", made.problem.data->name,
@@ -277,6 +268,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
                                     job);
 
   Json result;
+  const RankStages whole = counted;
   if (simulated) {
     result = inference_result(experiment, problem, counted);
     Json simulation;
@@ -284,7 +276,6 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
     result["seconds"] = total_seconds(result["stages"]);
     result["simulation"] = std::move(simulation);
   } else {
-    const RankStages whole = counted;
     auto layers = open_layers(experiment, problem, options, folder / "layers", job);
     const int done = layers ? layers->layers_done() : 0;
     if (done > 0) {
@@ -308,6 +299,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
     if (job.world == nullptr && !experiment.simulate_on.empty())
       result["simulated_on"] = simulate_elsewhere(problem, experiment, whole, options.quiet);
   }
+  result["fewest_bytes"] = fewest_bytes(experiment, problem, whole);
   result["out_dir"] = folder.string();
   result["provenance"] = provenance();
   results->write("config.json", experiment.resolved.dump(2) + "\n");
@@ -416,9 +408,11 @@ int infer_session(InferOptions options) {
   MpiOptions mpi;
   mpi.may_report = [&](const JobFailure& failure) { return speaker.may_speak(failure); };
   mpi.ending = &ended_from_outside();
+  mpi.processes = launch.size;
   MpiWorld world(mpi);
   world.run([&](Communicator& communicator) {
     const Job job{&world, &communicator};
+    require_same_settings(job, {experiment});
     std::string shared = folder.string();
     job.share(shared);
     if (job.leads()) require_replaceable(shared, options.existing());
@@ -428,6 +422,7 @@ int infer_session(InferOptions options) {
       std::optional<ResultFolder> results;
       if (job.leads()) results.emplace(shared, options.existing());
       job.share(shared);  // the folder is there
+      require_shared_folder(job, shared);
       speaker.meet_in(shared);
       infer(std::move(prepared), experiment, options, shared, results ? &*results : nullptr, job);
     } catch (const OutOfMemory& error) {

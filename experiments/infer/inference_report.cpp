@@ -7,6 +7,7 @@
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/infer/plan_inference.hpp"
 #include "experiments/results/table.hpp"
 
 namespace orrery {
@@ -108,14 +109,13 @@ std::vector<double> slowest_seconds(const Outcome& outcome, int done) {
 
 Json stages_json(const InferenceProblem& problem, const std::vector<StageBefore>* before,
                  const RankStages& counted, const std::vector<double>& seconds) {
-  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   Json list = Json::array();
   if (before != nullptr)
     for (const StageBefore& stage : *before) {
       list.push_back({{"name", stage.name},
                       {"seconds", stage.seconds},
-                      {"received_bytes", or_null(stage.received_bytes)},
-                      {"peak_bytes", or_null(stage.peak_bytes)}});
+                      {"received_bytes", stage.received_bytes},
+                      {"peak_bytes", stage.peak_bytes ? Json(*stage.peak_bytes) : Json()}});
       if (stage.file_bytes) list.back()["file_bytes"] = *stage.file_bytes;
     }
   const auto names = stage_names(problem.layers());
@@ -183,7 +183,7 @@ void print_inference(const Json& result) {
       result["columns_out"].get<std::int64_t>(), result["ranks"].get<int>(),
       result["rows"].get<int>(), result["columns"].get<int>(),
       result["backend"] == "sim" ? "simulated" : "as " + result["backend"].get<std::string>());
-  fmt::print("{}", stages_text(result));
+  fmt::print("{}{}", stages_text(result), fewest_bytes_text(result));
   const Json others = result.value("simulated_on", Json::object());
   for (const auto& [cluster, told] : others.items())
     if (told.contains("not_simulated"))

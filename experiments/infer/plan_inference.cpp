@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "core/base/units.hpp"
+#include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "core/terminal/terminal.hpp"
 #include "experiments/config/version.hpp"
@@ -33,22 +35,23 @@ void simulate_best(std::vector<TileChoice>& choices, const InferenceProblem& ask
   }
 }
 
-Json choice_json(const TileChoice& choice, bool attention, bool files) {
-  Json one{{"rows", choice.config.rows},
-           {"columns", choice.config.columns},
-           {"gemm", name_of(choice.config.gemm)},
+Json choice_json(const TileChoice& choice, const InferenceProblem& asked) {
+  const InferenceConfig& config = choice.config;
+  Json one{{"rows", config.rows},
+           {"columns", config.columns},
+           {"gemm", name_of(config.gemm)},
+           {"spmm", name_of(config.spmm)},
            {"sddmm", nullptr},
            {"order", name_of(choice.order)},
            {"group_bytes", nullptr},
-           {"preparation", files ? Json(name_of(choice.config.preparation)) : Json(nullptr)},
+           {"preparation",
+            asked.data->feature_files ? Json(name_of(config.preparation)) : Json(nullptr)},
            {"received_bytes", choice.received_bytes},
            {"file_bytes", choice.file_bytes},
            {"peak_bytes", choice.peak_bytes},
-           {"fits", choice.fits},
-           {"seconds", nullptr}};
-  if (choice.config.group_bytes > 0) one["group_bytes"] = choice.config.group_bytes;
-  if (choice.seconds) one["seconds"] = *choice.seconds;
-  if (attention) one["sddmm"] = name_of(choice.config.sddmm);
+           {"fits", choice.fits}};
+  if (config.group_bytes > 0) one["group_bytes"] = config.group_bytes;
+  if (weighs_edges(asked.model)) one["sddmm"] = name_of(config.sddmm);
   return one;
 }
 
@@ -57,6 +60,7 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
   std::vector<std::string> header{
       "rows x columns", "gemm", attention ? "sddmm" : "order", "groups of", "received",
       "most held",      "fits"};
+  if (!attention) header.insert(header.begin() + 2, "spmm");
   if (files) header.insert(header.end() - 3, {"features", "read"});
   if (simulated) header.push_back("simulated");
   Table table(header);
@@ -71,6 +75,7 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
         human_bytes(choice.received_bytes),
         human_bytes(choice.peak_bytes),
         choice.fits ? "yes" : "no"};
+    if (!attention) row.insert(row.begin() + 2, name_of(choice.config.spmm));
     if (files)
       row.insert(row.end() - 3,
                  {name_of(choice.config.preparation), human_bytes(choice.file_bytes)});
@@ -87,7 +92,8 @@ std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bo
     return "none fits into the memory of a rank: more ranks, or a narrower model, need less";
   std::string keys = fmt::format("\"rows\": {}, \"columns\": {}, \"gemm\": \"{}\"",
                                  best.config.rows, best.config.columns, name_of(best.config.gemm));
-  if (attention) keys += fmt::format(", \"sddmm\": \"{}\"", name_of(best.config.sddmm));
+  keys += attention ? fmt::format(", \"sddmm\": \"{}\"", name_of(best.config.sddmm))
+                    : fmt::format(", \"spmm\": \"{}\"", name_of(best.config.spmm));
   if (files) keys += fmt::format(", \"preparation\": \"{}\"", name_of(best.config.preparation));
   if (best.config.group_bytes > 0)
     keys += fmt::format(", \"group_bytes\": {}", best.config.group_bytes);
@@ -116,6 +122,36 @@ std::shared_ptr<const InferenceData> planned_data(const Experiment& experiment) 
   return supposed;
 }
 
+/// Edges times layers times the square of the ranks: counting every way of so many takes one to three
+/// seconds, because each of up to `ranks` columns cuts the edges anew. More is for --plan.
+constexpr std::int64_t kMostWork = 20'000'000;
+constexpr int kMostRanks = 16;
+
+/// Whether the ways can be counted here (a process of a job over MPI may have the rows of its part
+/// alone), and soon.
+bool counts_soon(const InferenceProblem& problem, std::int64_t ranks) {
+  const InferenceData& data = *problem.data;
+  if (ranks > kMostRanks) return false;
+  if (data.statistics) return true;
+  return data.edges <= kMostWork / problem.model.layers / (ranks * ranks) &&
+         data.graph.rows.count == data.graph.vertices;
+}
+
+/// "2 x 2 with ids_then_rows, ring": tiles, and the products that they have.
+std::string way_text(const Json& way) {
+  std::string text = fmt::format("{} x {} with {}", way["rows"].get<int>(),
+                                 way["columns"].get<int>(), way["spmm"].get<std::string>());
+  if (way["columns"].get<int>() > 1)
+    for (const char* key : {"gemm", "sddmm"})
+      if (way[key].is_string()) text += ", " + way[key].get<std::string>();
+  if (way["preparation"].is_string()) text += ", " + way["preparation"].get<std::string>();
+  return text;
+}
+
+double all_bytes(const Json& way) {
+  return way["received_bytes"].get<double>() + way["file_bytes"].get<double>();
+}
+
 }  // namespace
 
 void print_inference_plan(const Experiment& experiment, bool json) {
@@ -132,14 +168,50 @@ void print_inference_plan(const Experiment& experiment, bool json) {
                 {"device_bytes", nullptr},
                 {"choices", Json::array()}};
     if (experiment.device_bytes) result["device_bytes"] = *experiment.device_bytes;
-    for (const TileChoice& choice : choices)
-      result["choices"].push_back(choice_json(choice, attention, files));
+    for (const TileChoice& choice : choices) {
+      result["choices"].push_back(choice_json(choice, asked));
+      result["choices"].back()["seconds"] = choice.seconds ? Json(*choice.seconds) : Json(nullptr);
+    }
     fmt::print("{}\n", result.dump());
     return;
   }
   fmt::print("{}: {} ranks\n\n{}\n{}\n", experiment.name, experiment.ranks(),
              choices_text(choices, attention, files, experiment.backend == "sim"),
              wrapped(advice_on(choices, attention, files), paragraph_on(stdout)));
+}
+
+Json fewest_bytes(const Experiment& experiment, const InferenceProblem& ran,
+                  const RankStages& counted) try {
+  if (!counts_soon(ran, experiment.ranks())) return nullptr;
+  const Activity counting("counting other ways to lay it out");
+  // Groups as the file has them, not as they were made to fit.
+  const InferenceProblem asked = inference_of(experiment, ran.data);
+  Json best =
+      choice_json(choose_tiles(asked, experiment.ranks(), experiment.device_bytes).front(), asked);
+  best["this_run"] = {{"order", name_of(ran.model.order)},
+                      {"received_bytes", received_bytes_of(counted)},
+                      {"file_bytes", feature_file_bytes(ran)}};
+  return best;
+} catch (const std::exception&) {
+  return nullptr;  // an inference does not fail because another way cannot be counted
+}
+
+std::string fewest_bytes_text(const Json& result) {
+  const Json& best = result["fewest_bytes"];
+  if (best.is_null()) return "";
+  if (!best["fits"].get<bool>()) return "fewest bytes: no layout fits into the memory of a rank\n";
+  const Json& run = best["this_run"];
+  const double least = all_bytes(best), here = all_bytes(run);
+  if (least == here)
+    return fmt::format("fewest bytes: this run's {}, {}\n", way_text(result), human_bytes(here));
+  const bool order = best["sddmm"].is_null() && best["order"] != run["order"];
+  const auto text = [&](const Json& way, const Json& ordered, double bytes) {
+    return way_text(way) + (order ? ", " + ordered["order"].get<std::string>() : "") + ", " +
+           human_bytes(bytes);
+  };
+  return fmt::format("fewest bytes{}: {} (this run: {})\n",
+                     least > here ? " that fit into a rank" : "", text(best, best, least),
+                     text(result, run, here));
 }
 
 }  // namespace orrery

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +14,7 @@
 #include "core/runtime/recording.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/infer/read_edges.hpp"
+#include "experiments/infer/sample_stage.hpp"
 
 namespace orrery {
 
@@ -44,7 +45,50 @@ std::string contents_of_part(const InferenceProblem& problem, int part) {
   return checksum(all);
 }
 
+/// A line of what the system says of this process's memory, in bytes; nothing if it does not.
+std::optional<std::int64_t> told_of_memory(std::string_view key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) return std::stoll(line.substr(key.size())) * 1024;
+  return std::nullopt;
+}
+
+/// Loads the data set and says what that took: seconds, and how far the process grew at most, by arrays
+/// and by pages of files that it maps. The peak is not reset for that: others measure it, too.
+StageBefore read_whole(const Experiment& experiment, std::shared_ptr<const InferenceData>& into) {
+  const auto before = told_of_memory("VmRSS:"), peak_before = told_of_memory("VmHWM:");
+  const auto begin = std::chrono::steady_clock::now();
+  DatasetCache datasets;
+  Experiment without_files = experiment;  // rows in files are not read here
+  without_files.dataset.feature_files.clear();
+  const ProblemData data = datasets.load(without_files);
+  into = data.statistics ? inference_data(*data.statistics)
+                         : inference_data(data.whole ? *data.whole->data : *data.data);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  StageBefore read{"read", took.count(), 0};
+  // A peak that is higher than that of all before was reached here.
+  const auto peak = told_of_memory("VmHWM:");
+  if (before && peak && peak_before && *peak > *peak_before) read.peak_bytes = *peak - *before;
+  return read;
+}
+
 }  // namespace
+
+StageBefore of_all_ranks(const StageBefore& mine, const Job& job) {
+  if (job.world == nullptr) return mine;
+  StageBefore all = mine;
+  all.received_bytes = 0;
+  const nlohmann::ordered_json told{mine.seconds, mine.received_bytes,
+                                    mine.peak_bytes.value_or(-1)};
+  for (const std::string& text : job.world->all_gather(told.dump())) {
+    const auto one = nlohmann::ordered_json::parse(text);
+    all.seconds = std::max(all.seconds, one[0].get<double>());
+    all.received_bytes += one[1].get<double>();
+    const auto peak = one[2].get<std::int64_t>();
+    if (peak >= 0) all.peak_bytes = std::max(all.peak_bytes.value_or(0), peak);
+  }
+  return all;
+}
 
 std::string contents_of(const InferenceProblem& problem, const Job& job) {
   const Activity activity("checking what the data set holds");
@@ -79,16 +123,7 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_ranges(experiment, job);
   } else {
-    const auto begin = std::chrono::steady_clock::now();
-    DatasetCache datasets;
-    Experiment without_files = experiment;  // rows in files are not read here
-    without_files.dataset.feature_files.clear();
-    const ProblemData data = datasets.load(without_files);
-    loaded.data = data.statistics ? inference_data(*data.statistics)
-                                  : inference_data(data.whole ? *data.whole->data : *data.data);
-    StageBefore read{"read"};
-    read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    loaded.stages.push_back(std::move(read));
+    loaded.stages.push_back(of_all_ranks(read_whole(experiment, loaded.data), job));
   }
   const auto settings = experiment.resolved.value("inference", nlohmann::ordered_json::object());
   if (experiment.statistics && settings.contains("preparation") && loaded.data->features) {
@@ -112,39 +147,6 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
                     loaded.data->name,
                     experiment.dataset.generator.empty() ? "{\"random\": width}" : "their width"));
   return loaded;
-}
-
-namespace {
-
-/// Every rank reports the counts of its part; one rank of each part is used.
-std::function<void(std::vector<std::int64_t>&)> adding_up(const TileLayout& layout,
-                                                          const Job& job) {
-  return [layout, job](std::vector<std::int64_t>& counts) {
-    const std::string mine(reinterpret_cast<const char*>(counts.data()),
-                           counts.size() * sizeof(std::int64_t));
-    const auto all = job.world->all_gather(mine);
-    std::fill(counts.begin(), counts.end(), 0);
-    for (int part = 0; part < layout.row_parts; ++part) {
-      std::vector<std::int64_t> theirs(counts.size());
-      std::memcpy(theirs.data(), all[at(layout.rank_of(part, 0))].data(), mine.size());
-      for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += theirs[i];
-    }
-  };
-}
-
-}  // namespace
-
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job) {
-  const Activity activity("drawing neighbours and counting what parts need of each other");
-  if (job.world == nullptr) return make_graphs(problem);
-  const TileLayout layout = problem.layout();
-  return make_graphs(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
-}
-
-std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job) {
-  if (job.world == nullptr) return locate_input(problem);
-  const TileLayout layout = problem.layout();
-  return locate_input(problem, layout.part_of(job.world->rank()), adding_up(layout, job));
 }
 
 std::shared_ptr<const Features> features_in(const InferenceData& data,

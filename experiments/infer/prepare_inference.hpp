@@ -16,11 +16,14 @@ namespace orrery {
 struct StageBefore {
   std::string name;
   double seconds = 0;
-  // If they are counted:
-  std::optional<double> received_bytes{};    ///< by all ranks from others
-  std::optional<std::int64_t> peak_bytes{};  ///< the most that a rank held at once
-  std::optional<double> file_bytes{};        ///< read from files, by all ranks
+  double received_bytes = 0;                 ///< by all ranks from others
+  std::optional<std::int64_t> peak_bytes{};  ///< the most that a process held at once, if known
+  std::optional<double> file_bytes{};        ///< read from files, by all ranks, where counted
 };
+
+/// The stage of the whole job, from that of each rank: the slowest, the sum of what came, the
+/// largest. All ranks call it.
+StageBefore of_all_ranks(const StageBefore& mine, const Job& job);
 
 /// The input of the inference, as it was read.
 struct LoadedInference {
@@ -34,12 +37,6 @@ struct LoadedInference {
 ///
 /// Errors    those of load_dataset and load_edge_list; ConfigError: no features
 LoadedInference load_inference(const Experiment& experiment, const Job& job);
-
-/// Draws and counts; over MPI all ranks together.
-std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem, const Job& job);
-
-/// The places of features in files (core/inference/located_rows.hpp); over MPI all ranks together.
-std::shared_ptr<const LocatedInput> locate_input(const InferenceProblem& problem, const Job& job);
 
 /// Features in files, in the way of this preparation.
 ///

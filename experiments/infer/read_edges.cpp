@@ -21,12 +21,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPiece = 1 << 20;  // edges
 
-/// Every rank's value, by rank.
-std::vector<Json> told_by_all(const Job& job, const Json& mine) {
+/// Every rank's value, by rank. `received`: grows by the bytes that come from other ranks.
+std::vector<Json> told_by_all(const Job& job, const Json& mine, double& received) {
   if (job.world == nullptr) return {mine};
   std::vector<Json> all;
-  for (const std::string& text : job.world->all_gather(mine.dump()))
+  received -= static_cast<double>(mine.dump().size());  // comes back from oneself
+  for (const std::string& text : job.world->all_gather(mine.dump())) {
+    received += static_cast<double>(text.size());
     all.push_back(Json::parse(text));
+  }
   return all;
 }
 
@@ -38,22 +41,21 @@ double received_so_far(const Job& job) {
   return bytes;
 }
 
-/// The two stages, for the slowest rank.
-std::vector<StageBefore> stages_of(const Job& job, const RowsCost& cost, double received,
-                                   double file_bytes) {
-  StageBefore read{"read edges"}, build{"build the distributed CSR"};
-  read.file_bytes = file_bytes;
-  read.received_bytes = 0;
-  build.received_bytes = 0;
-  build.peak_bytes = 0;
-  for (const Json& one :
-       told_by_all(job, {cost.read_seconds, cost.build_seconds, received, cost.peak_bytes})) {
-    read.seconds = std::max(read.seconds, one[0].get<double>());
-    build.seconds = std::max(build.seconds, one[1].get<double>());
-    *build.received_bytes += one[2].get<double>();
-    build.peak_bytes = std::max(*build.peak_bytes, one[3].get<std::int64_t>());
-  }
-  return {read, build};
+/// What reading the edges took on this rank.
+struct EdgesRead {
+  std::int64_t edges = 0;  ///< its share
+  double received = 0;     ///< numbers of vertices and edges that ranks told each other
+  double file_bytes = 0;   ///< of all ranks
+};
+
+/// The two stages. Edges are read into one piece of memory, and dealt from there before the next ones.
+std::vector<StageBefore> stages_of(const Job& job, const EdgesRead& read, const RowsCost& cost,
+                                   double received) {
+  const std::int64_t piece = std::int64_t{sizeof(Edge)} * std::min(kPiece, read.edges);
+  return {
+      of_all_ranks({"read edges", cost.read_seconds, read.received, piece, read.file_bytes}, job),
+      of_all_ranks({"build the distributed CSR", cost.build_seconds, received, cost.peak_bytes},
+                   job)};
 }
 
 std::shared_ptr<const Features> in_its_type(std::shared_ptr<const Features> features,
@@ -68,13 +70,14 @@ TileLayout layout_of(const Experiment& experiment, const Job& job, std::int64_t 
 }
 
 /// The number of vertices in the files, if nobody gives it: up to the largest number.
-std::int64_t count_vertices(const EdgeListFiles& files, int rank, int ranks, const Job& job) {
+std::int64_t count_vertices(const EdgeListFiles& files, int rank, int ranks, const Job& job,
+                            double& received) {
   const auto share = files.share(rank, ranks);
   std::vector<Edge> piece;
   do share->next(kPiece, piece);
   while (!piece.empty());
   std::int64_t largest = -1;
-  for (const Json& one : told_by_all(job, share->largest()))
+  for (const Json& one : told_by_all(job, share->largest(), received))
     largest = std::max(largest, one.get<std::int64_t>());
   return largest + 1;
 }
@@ -108,7 +111,10 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
               streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
               std::move(rows), std::nullopt,
               in_its_type(streamed.rows.features, experiment.dataset), streamed.rows.classes}),
-          stages_of(job, cost, received, 8.0 * static_cast<double>(edges.size()))};
+          stages_of(job,
+                    {share_of(edges.size(), job.world->size(), job.world->rank()).count, 0,
+                     8.0 * static_cast<double>(edges.size())},
+                    cost, received)};
 }
 
 LoadedInference load_edge_list(const Experiment& experiment, const Job& job) {
@@ -118,9 +124,10 @@ LoadedInference load_edge_list(const Experiment& experiment, const Job& job) {
   const int ranks = job.world == nullptr ? 1 : experiment.ranks();
   const bool stated = options.edge_list->vertices.has_value();
 
+  EdgesRead read;
   const auto counting = Clock::now();
-  const std::int64_t vertices =
-      stated ? *options.edge_list->vertices : count_vertices(files, rank, ranks, job);
+  const std::int64_t vertices = stated ? *options.edge_list->vertices
+                                       : count_vertices(files, rank, ranks, job, read.received);
   const double counted = std::chrono::duration<double>(Clock::now() - counting).count();
   if (vertices == 0) files.require_edges(std::vector<std::int64_t>(files.files().size(), 0));
 
@@ -133,22 +140,23 @@ LoadedInference load_edge_list(const Experiment& experiment, const Job& job) {
   cost.read_seconds += counted;
 
   std::vector<std::int64_t> edges_by_file(files.files().size(), 0);
-  for (const Json& one : told_by_all(job, share->edges_by_file()))
+  for (const std::int64_t count : share->edges_by_file()) read.edges += count;
+  for (const Json& one : told_by_all(job, share->edges_by_file(), read.received))
     for (std::size_t i = 0; i < edges_by_file.size(); ++i)
       edges_by_file[i] += one[i].get<std::int64_t>();
   files.require_edges(edges_by_file);
   std::int64_t edges = 0;
   for (const std::int64_t count : edges_by_file) edges += count * (options.symmetric ? 2 : 1);
 
-  double bytes = 0;
-  for (const auto& file : files.files()) bytes += static_cast<double>(file.bytes);
+  for (const auto& file : files.files())
+    read.file_bytes += static_cast<double>(file.bytes) * (stated ? 1 : 2);
   std::shared_ptr<const Features> features;
   std::vector<std::string> notes;
   choose_features(features, notes, vertices, options);
   return {std::make_shared<const InferenceData>(
               InferenceData{one_line(files.files().front().path.stem().string()), false, edges,
                             std::move(rows), std::nullopt, in_its_type(features, options), 0}),
-          stages_of(job, cost, received, bytes * (stated ? 1 : 2))};
+          stages_of(job, read, cost, received)};
 }
 
 }  // namespace orrery

@@ -69,9 +69,9 @@ std::optional<Shortage> shortage_of(const Experiment& experiment, const Programs
 
 /// Of a rank's batches; not counted (0) where nobody says how much host memory a server has.
 std::int64_t in_flight_on(const Experiment& experiment, const Strategy& strategy,
-                          std::int64_t InFlight::*which) {
+                          std::int64_t BatchesAhead::*which) {
   if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return 0;
-  const std::optional<InFlight> batches = in_flight(strategy);
+  const std::optional<BatchesAhead> batches = in_flight(strategy);
   return batches ? (*batches).*which : 0;
 }
 
@@ -87,7 +87,7 @@ std::optional<Shortage> any_batch_lacks(const Experiment& experiment, const Prob
   const TrainingBody body(*strategy, problem);
   return shortage_of(experiment, record_shared(body, epochs_to_record(body), {}, false),
                      mini_batch_of(problem.strategy).cache.bytes > 0,
-                     in_flight_on(experiment, *strategy, &InFlight::bound));
+                     in_flight_on(experiment, *strategy, &BatchesAhead::bound));
 }
 
 /// Of the batches of so many epochs.
@@ -102,7 +102,7 @@ std::optional<Shortage> lacking_in(const Experiment& experiment, const Problem& 
     return shortage_of(
         experiment,
         record_shared(body, epochs(experiment, body), memory_capacities(experiment), false), false,
-        in_flight_on(experiment, *strategy, &InFlight::drawn));
+        in_flight_on(experiment, *strategy, &BatchesAhead::drawn));
   } catch (const OutOfMemory&) {  // at the first step that is too large
     return Shortage{};
   }

@@ -10,14 +10,14 @@
 
 namespace orrery {
 
-InFlight in_flight(const Strategy& strategy, const BatchSizes& sizes) {
+BatchesAhead in_flight(const Strategy& strategy, const BatchSizes& sizes) {
   const auto ahead = strategy.schedule(0).ahead;
   const int together = ahead ? ahead->together() : 1;
   return {together, together * sizes.host_bytes.most + sizes.shared_host_bytes.most,
           together * sizes.host_bytes.bound + sizes.shared_host_bytes.bound};
 }
 
-std::optional<InFlight> in_flight(const Strategy& strategy) {
+std::optional<BatchesAhead> in_flight(const Strategy& strategy) {
   const std::optional<BatchSizes> sizes = strategy.batch_sizes();
   if (!sizes) return std::nullopt;
   return in_flight(strategy, *sizes);

@@ -14,14 +14,14 @@ namespace orrery {
 
 /// Batches of a rank that are prepared ahead, and the host memory that the largest rank takes for them beside
 /// what its program counts.
-struct InFlight {
+struct BatchesAhead {
   int batches = 0;
   std::int64_t drawn = 0, bound = 0;  ///< bytes of the largest that were drawn, and of any
 };
 
 /// Nothing if there are no batches. It draws some.
-std::optional<InFlight> in_flight(const Strategy& strategy);
-InFlight in_flight(const Strategy& strategy, const BatchSizes& sizes);
+std::optional<BatchesAhead> in_flight(const Strategy& strategy);
+BatchesAhead in_flight(const Strategy& strategy, const BatchSizes& sizes);
 
 /// What the ranks of a server hold of its host memory: the sums over them of the most that each holds
 /// of a kind, in bytes.

@@ -300,7 +300,11 @@ std::string timeline_line(const std::vector<FinishedRun>& runs) {
 
 /// "as threads", "simulated on dgx-a100": simulated times are called simulated.
 std::string where(const FinishedRun& run) {
-  if (run.experiment.backend != "sim") return "as " + run.experiment.backend;
+  const bool modelled = run.experiment.backend == "model";
+  if (modelled && run.experiment.cluster)
+    return "modelled by closed formulas on " + run.experiment.cluster->name;
+  if (run.experiment.backend != "sim")
+    return modelled ? "modelled by closed formulas" : "as " + run.experiment.backend;
   return "simulated on " + run.experiment.cluster->name;
 }
 
@@ -530,9 +534,10 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
   const std::string ranks =
       from == up_to ? fmt::format("{}", from) : fmt::format("{} to {}", from, up_to);
   if (const std::string lines = notice(runs, unfinished); !lines.empty()) say("\n" + lines);
-  say(fmt::format("\n{}: {} rank{} {}, {} layers, {} epochs\n\n", first.experiment.name, ranks,
+  const int epochs = first.result["epochs"];
+  say(fmt::format("\n{}: {} rank{} {}, {} layer{}, {} epoch{}\n\n", first.experiment.name, ranks,
                   up_to == 1 ? "" : "s", where(first), first.experiment.model.layers,
-                  first.result["epochs"].get<int>()));
+                  first.experiment.model.layers == 1 ? "" : "s", epochs, epochs == 1 ? "" : "s"));
   fmt::print(to, "{}\n", table_of(runs, width));
   fmt::print(to, "{}\n", wrapped(kLegend, paragraph_on(to)));
   say(cannot_tell_line(runs));

@@ -17,13 +17,10 @@ using Json = nlohmann::ordered_json;
 
 /// What is averaged: its name, and where it stands in a result.
 constexpr std::pair<const char*, const char*> kNumbers[] = {
-    {"test_accuracy", "/test_accuracy"},
-    {"val_accuracy", "/val_accuracy"},
-    {"train_accuracy", "/train_accuracy"},
-    {"test_macro_f1", "/scores/test/macro_f1"},
-    {"test_auc", "/scores/test/auc"},
-    {"loss", "/loss"},
-    {"mean_epoch_seconds", "/mean_epoch_seconds"},
+    {"test_accuracy", "/test_accuracy"},   {"val_accuracy", "/val_accuracy"},
+    {"train_accuracy", "/train_accuracy"}, {"test_macro_f1", "/scores/test/macro_f1"},
+    {"test_auc", "/scores/test/auc"},      {"loss", "/loss"},
+    {"epoch_seconds", "/epoch_seconds"},   {"mean_epoch_seconds", "/mean_epoch_seconds"},
 };
 
 /// Groups runs by the swept keys without the seed, in the order in which they were run.
@@ -65,7 +62,7 @@ std::string shown(const std::string& name, const Json& spread) {
   if (name.ends_with("accuracy"))
     return fmt::format("{} {:.1f} % ± {:.1f}", name.substr(0, name.find('_')), 100 * mean,
                        100 * deviation);
-  if (name == "mean_epoch_seconds")
+  if (name == "epoch_seconds")
     return fmt::format("epoch {} ± {}", human_seconds(mean), human_seconds(deviation));
   return fmt::format("{} {:.4g} ± {:.2g}", name, mean, deviation);
 }
@@ -93,7 +90,8 @@ std::string seeds_text(const std::vector<FinishedRun>& runs) {
     words += fmt::format("{} seeds:", group["runs"].get<int>());
     std::string separator = " ";
     for (const auto& [name, where] : kNumbers)
-      if (group.contains(name)) {
+      if (group.contains(name) &&
+          name != std::string_view("mean_epoch_seconds")) {  // the table has medians
         words += separator + shown(name, group[name]);
         separator = ", ";
       }

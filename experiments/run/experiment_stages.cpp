@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/graph/files/folder_in_progress.hpp"
+#include "core/partition/kept/kept_cuts.hpp"
 #include "core/partition/parts/partitioned_dataset.hpp"
 #include "core/partition/parts/write_parts.hpp"
 #include "core/strategy/config/strategy_info.hpp"
@@ -93,6 +94,7 @@ ExperimentStages measure_stages(const Experiment& experiment,
                                 const std::vector<std::string>& methods, const fs::path& folder,
                                 Runner& runner) {
   require_cuttable(experiment);
+  const CutsAnew measured;  // a cut that is read tells nothing of its method
   std::vector<Experiment> cuts;
   for (const std::string& method : methods) cuts.push_back(cut_by(experiment, method));
   ExperimentStages made;

@@ -1,9 +1,11 @@
 #include "experiments/run/forecast.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "core/base/units.hpp"
@@ -14,6 +16,7 @@
 #include "experiments/config/installed.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
+#include "experiments/predict/interval.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/table.hpp"
 
@@ -121,7 +124,9 @@ void require_clusters(const Experiment& experiment) {
 }
 
 Json compared(const FinishedRun& run, const std::string& cluster, const Json& simulated) {
-  Json told{{"epoch_seconds", simulated["epoch_seconds"]}, {"limited_by", simulated["limited_by"]}};
+  Json told{{"epoch_seconds", simulated["epoch_seconds"]},
+            {"interval", simulated.value("interval", Json())},
+            {"limited_by", simulated["limited_by"]}};
   if (cluster != kThisMachine || simulated["epoch_seconds"].is_null()) return told;
   told["error"] = simulated["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
   if (const std::string why = disturbance(run.result, simulated); !why.empty())
@@ -160,6 +165,7 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
               true);
   bool any = false;
   std::set<std::string> disturbed;
+  std::map<std::string, std::set<std::string>> intervals;  // what "±" says, and of which clusters
   for (const FinishedRun& run : runs) {
     if (!run.result.contains("simulated_on")) continue;
     const std::string name = row_name(run).second;
@@ -173,7 +179,11 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
         disturbed.insert(simulated["disturbed"].get<std::string>());
       }
       const Json& seconds = simulated["epoch_seconds"];
-      table.add({name, cluster, measured, seconds.is_null() ? "-" : human_seconds(seconds), error,
+      const Json interval = simulated.value("interval", Json());
+      if (!interval.is_null())
+        intervals[interval_words(interval.value("measured", true))].insert(cluster);
+      table.add({name, cluster, measured,
+                 seconds.is_null() ? "-" : with_interval(seconds, errors_from(interval)), error,
                  limit_text(simulated)});
       any = true;
     }
@@ -188,6 +198,9 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
       "against the measurement\n"
       "\n");
   fmt::print(to, "{}", table.text(width));
+  for (const auto& [words, clusters] : intervals)
+    say(words + (intervals.size() > 1 ? fmt::format(" ({})", fmt::join(clusters, ", ")) : "") +
+        '\n');
   for (const std::string& why : disturbed)
     say(
         fmt::format("(*) {}; measured times are then too long, and this difference says little "

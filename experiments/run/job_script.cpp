@@ -66,6 +66,11 @@ std::string mpirun_line(const Experiment& experiment, const JobRequest& request)
     if (::geteuid() == 0) options += " --allow-run-as-root";
     if (crowded || ranks > 2) options += " --bind-to none";
     if (crowded) options += " --oversubscribe --mca mpi_yield_when_idle 1";
+    // A machine that is lost ends the job. By default mpirun would wait for it for hours.
+    if (experiment.placement().servers() > 1)
+      options +=
+          " --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 2 "
+          "--mca oob_tcp_keepalive_probes 3";
   }
   std::string more = settings_of(request, typed);
   if (!request.out.empty()) more += " --out " + typed(request.out);

@@ -24,6 +24,7 @@
 #include "experiments/results/next_steps.hpp"
 #include "experiments/results/progress.hpp"
 #include "experiments/results/sweep_log.hpp"
+#include "experiments/run/agreement.hpp"
 #include "experiments/run/forecast.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/job_script.hpp"
@@ -292,17 +293,20 @@ int run_on_threads(const std::vector<Experiment>& experiments, const RunOptions&
   return run_experiments(experiments, &writing.results, writing.log(), options, {});
 }
 
-int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options, int rank) {
-  heed_signals(true, rank == 0);
-  tell_activities(rank == 0 && !options.quiet);
+int run_on_mpi(const std::vector<Experiment>& experiments, const RunOptions& options,
+               const Launch& launch) {
+  heed_signals(true, launch.rank == 0);
+  tell_activities(launch.rank == 0 && !options.quiet);
   Speaker speaker(options.out);
   MpiOptions mpi;
   mpi.may_report = [&](const JobFailure& failure) { return speaker.may_speak(failure); };
   mpi.ending = &ended_from_outside();
+  mpi.processes = launch.size;
   MpiWorld world(mpi);
   int code = 0;
   world.run([&](Communicator& communicator) {
     const Job job{&world, &communicator};
+    require_same_settings(job, experiments);
     std::string folder = result_folder(options, experiments.front()).string();
     job.share(folder);
     std::string complete =
@@ -386,7 +390,7 @@ int run_session(RunOptions options) {
   for (const Experiment& e : experiments)
     // reported before anything is read
     if (e.trains() && e.kernels == "cuda") cuda::choose_gpu(0, 1);
-  return mpi ? run_on_mpi(experiments, options, launch.rank) : run_on_threads(experiments, options);
+  return mpi ? run_on_mpi(experiments, options, launch) : run_on_threads(experiments, options);
 }
 
 }  // namespace orrery

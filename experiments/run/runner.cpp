@@ -28,6 +28,7 @@
 #include "experiments/results/limits.hpp"
 #include "experiments/results/progress.hpp"
 #include "experiments/results/set_up.hpp"
+#include "experiments/run/agreement.hpp"
 #include "experiments/run/interruption.hpp"
 #include "experiments/run/thin_timelines.hpp"
 #include "experiments/score/predictions.hpp"
@@ -292,6 +293,8 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
 
   ExecuteOptions options = execute_options(experiment);
   const std::string fingerprint = fingerprint_of(prepared);
+  if (!prepared.problem->stored)
+    require_same_data(job_, fingerprint, prepared.problem->partition.owner);
   Earlier earlier;
   if (results != nullptr && options_.resume) {
     earlier = take_up(*results, experiment.resolved, fingerprint);

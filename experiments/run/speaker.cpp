@@ -25,9 +25,10 @@ nlohmann::ordered_json failure_json(const JobFailure& failure) {
 bool Speaker::may_speak(const JobFailure& failure) const {
   if (!folder_.empty()) return claim_failure(folder_, failure_json(failure));
   if (!failure.first_living) std::this_thread::sleep_for(std::chrono::seconds(3));
-  const bool failed_itself = failure.rank == failure.told_by;
-  return asked_.empty() || failed_itself ||
-         leave_failure(asked_, failure_json(failure), process_age_seconds());
+  if (asked_.empty()) return true;
+  // One that failed itself leaves its failure, so that others see it, and speaks in any case.
+  const bool first = leave_failure(asked_, failure_json(failure), process_age_seconds());
+  return first || failure.rank == failure.told_by;
 }
 
 }  // namespace orrery

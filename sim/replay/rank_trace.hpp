@@ -21,6 +21,7 @@ class DoneRecords {
   struct Done {
     double begin, end;
   };
+  static_assert(sizeof(Done) == 16, "there is one for each operation of each rank");
   /// Those of a lane, in its order.
   struct OfLane {
     std::uint32_t first = 0, last = 0;  ///< blocks

@@ -49,6 +49,13 @@ class AdvicePage(unittest.TestCase):
             self.assertIn(words, page)
         self.assertIn("as it is: full_graph, 20 ms ± 10 %", said)
 
+    def test_says_of_the_plans_as_they_are_only_what_there_is_to_say(self):
+        first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d", 0.01)
+        _, page = self.page_of([answer([first], not_tried=114), answer([other], setting="seed=2")])
+
+        self.assertRegex(page, r"0 %\s+114 plans were not tried")
+        self.assertRegex(page, r"-50 %\s+-\s")
+
     def test_says_where_another_plan_cannot_be_told_from_that_of_the_file(self):
         first, other = plan("strategy.type=full_graph", 0.02), plan("strategy.type=spmm_1d", 0.0195)
         near = plan("strategy.type=full_graph", 0.02, verdict="cannot_tell")

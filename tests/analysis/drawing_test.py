@@ -100,6 +100,21 @@ class ClusterDrawing(unittest.TestCase):
                     self.assertTrue(left >= 0 and top >= 0 and right <= picture.width
                                     and bottom <= picture.height, words)
 
+    def test_LeadsNoStraightLinkBehindANode(self):
+        for name in CLUSTERS:
+            layout = cluster_layout.Layout(described(name))
+            for link in layout.cluster["links"]:
+                ends = [link["from"], link["to"]]
+                if not all(end in layout.at and layout.server[end] is not None for end in ends):
+                    continue
+                (ax, ay), (bx, by) = (layout.at[end] for end in ends)
+                if ay == by:
+                    continue  # an arc
+                for node, (x, y) in layout.at.items():
+                    if node not in ends and min(ay, by) < y < max(ay, by):
+                        at = ax + (bx - ax) * (y - ay) / (by - ay)
+                        self.assertGreater(abs(at - x), cluster_layout.BOX_WIDTH / 2, (name, ends, node))
+
     def test_ShowsEveryNodeAndLinkOfASmallCluster(self):
         told = described("a6000-4x4-nvlink")
 
@@ -173,6 +188,8 @@ class PartitionChart(unittest.TestCase):
         self.assertAlmostEqual(lengths[2] / lengths[0], 3.0 / 1.25, places=2)
         self.assertAlmostEqual(lengths[1] / lengths[0], 1.5 / 1.25, places=2)
         self.assertIn("a<b in 8 parts", picture.words)
+        alone = Picture(partition_chart.draw({"name": "a", "parts": 1, "rows": self.ROWS}))
+        self.assertIn("a in 1 part", alone.words)
         self.assertIn("1.250", picture.words)
         self.assertEqual(overlaps(picture.labels), [])
         self.assertLessEqual(max(label[2] for label in picture.labels), picture.width)

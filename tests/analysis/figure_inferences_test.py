@@ -181,7 +181,7 @@ class Origins(unittest.TestCase):
         told = {"a": {"sharing": [], "generate": {}, "title": "reddit"}, "b": {"sharing": [], "graph": "cora"}}
 
         self.assertEqual(self.sentence(told, a=[], b=[]),
-                         "Ours: counted, not run, in generated stand-ins for reddit. counted, not run, in cora")
+                         "Ours: counted, not run, in generated stand-ins for reddit. Counted, not run, in cora")
 
 
 class FilesThatAreAtFault(unittest.TestCase):

@@ -30,7 +30,7 @@ def reported_results():
 
 
 REPORTED = reported_results()
-SHIPPED = {"beyond": ["conditions", "regions", "regions-apart"],
+SHIPPED = {"beyond": ["conditions", "regions", "regions-apart", "scaling"],
            "catgnn": ["fig2", "fig4", "fig6", "fig7", "fig7-batches", "fig8", "fig9", "fig10", "fig11", "fig11-batches",
                       "fig12",
                       "table1", "table2"],
@@ -60,7 +60,7 @@ def means_in(spec):
             yield from means_in(spec[key])
 
 
-KNOWN = "beyond/conditions, beyond/regions, beyond/regions-apart, catgnn/fig2, "
+KNOWN = "beyond/conditions, beyond/regions, beyond/regions-apart, beyond/scaling, catgnn/fig2, "
 
 
 class UnknownFigures(unittest.TestCase):
@@ -759,6 +759,17 @@ class Provenance(unittest.TestCase):
         self.assertTrue(self.sentence({}, counts).endswith("; by its counts reddit"))
         self.assertTrue(self.sentence({}, made).endswith("; generated stand-in for ogbn-products"))
 
+    def test_calls_graphs_of_ours_that_have_no_name_what_they_are(self):
+        """A weak scaling has one graph for each number of ranks."""
+        experiments = Fake({})
+        experiments.figure = figure_file.Figure("f", Path(), {"runs": {"a": {}}, "own": True})
+        experiments.results = {"a": [
+            Run(folders.result(dataset={}), config={"name": "x", "dataset": {"statistics": {"vertices": n}}})
+            for n in (111059956, 444239824)]}
+
+        self.assertTrue(provenance.sentence(experiments).endswith(
+            "; by their counts ogbn-papers100M and graphs of other sizes"))
+
     def test_says_what_error_bars_stand_for(self):
         run = Run(folders.result(), config={})
         experiments = Fake({})
@@ -777,9 +788,47 @@ class Provenance(unittest.TestCase):
         self.assertEqual(sentence(spread), "Error bars: standard deviation over seeds")
         self.assertEqual(sentence(band), "Error bars and bands: standard deviation over seeds")
 
+    def test_says_what_the_bars_of_simulated_epochs_stand_for(self):
+        interval = {"share": 0.9, "half_width": 0.1, "measured": False, "causes": {"gemm": 0.1}}
+        curves = {"kind": "curves", "series": [{"of": "a"}]}
+
+        def words(panel, interval):
+            experiments = Fake({})
+            experiments.figure = figure_file.Figure("f", Path(), {"runs": {"a": {}}, "panels": [panel]})
+            experiments.results = {"a": [Run(folders.result(interval=interval), config={})]}
+            return provenance.sentence(experiments).partition(". ")[2]
+
+        self.assertEqual(words(curves, interval),
+                         "Bars: what the device profile is assumed to be off by; nobody measured it")
+        self.assertEqual(words(curves, interval | {"measured": True}),
+                         "Bars: 90 % of real epochs are meant to lie within")
+        self.assertEqual(words(curves, None), "")
+        self.assertEqual(words(curves | {"base": {"gpus": 1}}, interval), "")
+
     def test_names_the_machine_also_of_what_did_not_fit(self):
         config = {"cluster": {"file": "dgx-a100"}}
         self.assertIn("on DGX-A100;", self.sentence({"simulation": None}, config))
+
+
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
+class ParallelEfficiency(unittest.TestCase):
+    def points(self, **keys):
+        from figures import curves
+
+        experiments = Fake({(1, 8): 4.0, (1, 16): 2.5})
+        experiments.results["b"] = Fake({(1, 16): 4.0}).results["a"]
+        panel = {"x": "gpus", "base": {"gpus": 8}} | keys
+        of = "b" if "base_of" in keys else "a"
+        return curves.points(panel, {"of": of, "at": {"edges": 1}}, experiments)
+
+    def test_is_the_speedup_over_what_the_ranks_could_give(self):
+        self.assertEqual(self.points(efficiency="strong"), [(8, 100.0), (16, 80.0)])
+
+    def test_of_work_that_grows_with_the_ranks_is_how_little_longer_it_takes(self):
+        self.assertEqual(self.points(efficiency="weak"), [(8, 100.0), (16, 160.0)])
+
+    def test_is_over_another_run_where_the_panel_names_one(self):
+        self.assertEqual(self.points(efficiency="strong", base_of="a"), [(16, 50.0)])
 
 
 class FigureCommand(unittest.TestCase):

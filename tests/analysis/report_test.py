@@ -24,7 +24,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Page(HTMLParser):
-    """Text of a page; raises where tags do not close each other."""
+    """Text of a page, with plain spaces before units; raises where tags do not close each other."""
 
     def __init__(self, text):
         super().__init__()
@@ -49,7 +49,7 @@ class Page(HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
-        self.words.append(data)
+        self.words.append(data.replace("\u00a0", " "))
 
     @property
     def text(self):
@@ -255,6 +255,53 @@ class ReportOfARealRun(ReportTest):
         self.assertIn("2 cores for 4 ranks", told(4))
         self.assertNotIn("Fewer cores than ranks", told(2))
 
+    def test_says_that_other_programs_were_at_work_before_any_time(self):
+        note = "this machine was at work while it was measured"
+        made = {"backend": "threads", "other_work": {"load_before": 5.0, "cores": 1.6, "note": note}}
+
+        _, page = self.report_of(folders.write_run(self.path / "run", folders.result(**made), []))
+        made["other_work"]["note"] = None
+        _, alone = self.report_of(folders.write_run(self.path / "run", folders.result(**made), []))
+
+        self.assertIn(f"{note}. Times here are longer than on an idle machine.", page.text)
+        self.assertLess(page.text.index(note), page.text.index("10 ms"))
+        self.assertNotIn("at work", alone.text[:alone.text.index("How to repeat it")])
+
+    def test_draws_ranks_whose_clocks_are_not_aligned_from_their_own_first_operation(self):
+        events = [folders.span(0, 0, "spmm", 0.0, 1.0), folders.span(1, 0, "spmm", 7.0, 1.0)]
+        drawn = {}
+        for backend in ("threads", "sim"):
+            out = folders.write_run(self.path / backend, folders.result(backend=backend), events)
+            source, page = self.report_of(out)
+            lanes = re.findall(r'<rect x="([\d.]+)%" y="1"', source[source.index("<h2>Timeline"):])
+            drawn[backend] = [float(x) for x in lanes], page.text
+
+        self.assertEqual(drawn["threads"][0], [0, 0])
+        self.assertRegex(drawn["threads"][1], r"rank 1, 0\s+1\s+1 s\s+100\.0 %")
+        self.assertIn("each rank is drawn from its own first operation", drawn["threads"][1])
+        self.assertEqual(drawn["sim"][0], [0, 87.5])
+        self.assertRegex(drawn["sim"][1], r"rank 1, 0\s+1\s+1 s\s+12\.5 %")
+
+    def test_divides_busy_time_of_ranks_whose_clocks_are_not_aligned_by_the_epoch(self):
+        events = [folders.span(0, 0, "spmm", 0.0, 0.004), folders.span(1, 0, "spmm", 7.0, 0.002)]
+        out = folders.write_run(self.path / "run", folders.result(backend="threads"), events,
+                                epochs=[{"epoch": 0, "seconds": 0.010}])
+
+        _, page = self.report_of(out)
+
+        self.assertRegex(page.text, r"rank 0, 0\s+1\s+4 ms\s+40\.0 %")
+        self.assertRegex(page.text, r"rank 1, 0\s+1\s+2 ms\s+20\.0 %")
+
+    def test_breaks_no_line_between_a_number_and_its_unit(self):
+        out = folders.write_run(self.path / "run 5 s", folders.result(), [])
+
+        source, _ = self.report_of(out)
+
+        self.assertIn("10\u00a0ms", source)
+        self.assertIn("60\u00a0% of the epoch", source)
+        self.assertIn("run 5 s", source, "a command stays as it is typed")
+        self.assertIn("97 %&quot;", source, "a result stays as it was written")
+
     def test_says_its_set_up_apart_from_the_epoch(self):
         told = json.loads((folders.real_run(self.path) / "result.json").read_text())
 
@@ -290,6 +337,18 @@ class ReportOfARealRun(ReportTest):
         self.assertNotIn("AUC", page.text)
         for words in ("Measured and simulated", "8.1 ms", "-19.0 %", "it has 8 devices"):
             self.assertIn(words, page.text)
+        self.assertNotIn("(*)", page.text)
+
+    def test_marks_the_error_of_what_was_measured_beside_other_programs(self):
+        simulated = {"this-machine": {"epoch_seconds": 0.0081, "error": -0.19, "disturbed": "it was at work"}}
+        out = folders.write_run(self.path / "run", folders.result(
+            backend="threads", simulated_on=simulated, other_work={"note": "others were at work"}), [])
+
+        _, page = self.report_of(out)
+
+        self.assertRegex(page.text, r"measured here\s+10 ms \(\*\)")
+        self.assertIn("-19.0 % (*)", page.text)
+        self.assertIn("(*) others were at work; it was at work. Measured times are then too long", page.text)
 
 
 class ReportOfASweep(ReportTest):
@@ -308,10 +367,22 @@ class ReportOfASweep(ReportTest):
 
         _, page = self.report_of(out)
 
+        self.assertNotIn("Other programs", page.text)
         self.assertIn("over 2 ranks, which count as 2", page.text)
         self.row(page, "2", "400 ms", "1.00", "100 %")
         self.row(page, "4", "250 ms", "1.60", "80 %")
         self.row(page, "8", "100 ms", "4.00", "100 %")
+
+    def test_marks_what_was_measured_beside_other_programs(self):
+        real = lambda **told: folders.result(backend="threads", **told)
+        out = self.sweep([real(label="seed=1"),
+                          real(label="seed=2", other_work={"note": "others were at work"})])
+
+        _, page = self.report_of(out)
+
+        self.assertIn("beside 1 of 2 combinations, which are marked (*)", page.text)
+        self.assertIn("Of seed=2: others were at work.", page.text)
+        self.row(page, "seed=2", "measured", "10 ms (*)")
 
     def test_over_ranks_and_a_strategy_has_a_curve_for_each_strategy(self):
         label = "strategy.type={}, cluster.ranks={}".format
@@ -342,6 +413,36 @@ class ReportOfASweep(ReportTest):
         self.assertIn(r"A \& B & 2 & 250 ms & ", tex)
         self.assertIn(r" & 50.0 \% \\", tex)
         self.assertIn(r"A \& B & 4 & out of memory & - & - & - & ", tex)
+
+    def test_has_no_numbers_of_what_ran_out_of_memory(self):
+        short = dict(label="cluster.gpus=1", epochs=0, epoch_seconds=None, mean_epoch_seconds=0.0,
+                     breakdown=None, bytes=None, peak_bytes=None,
+                     out_of_memory={"tensor": "x_0", "asked": 5, "capacity": 4})
+        told = {key: value for key, value in folders.result(**short).items() if key != "simulation"}
+        out = self.sweep([told | {"out_dir": "k"}, folders.result(label="cluster.gpus=2")])
+        folders.write_run(out / "k", told, config={"cluster": {"file": "configs/clusters/dgx-1.json"}})
+
+        _, page = self.report_of(out)
+        done = folders.orrery("report", out, "--csv", self.path / "t.csv", "--tex", self.path / "t.tex")
+
+        self.row(page, "gpus=1", "simulated", "out of memory", "-", "-", "-")
+        self.assertIn("on dgx-1, where it does not fit into memory", page.text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = next(csv.DictReader((self.path / "t.csv").open()))
+        self.assertEqual((line["cluster"], line["mean_epoch_seconds"], line["peak_bytes"]), ("dgx-1", "", ""))
+        for words in (page.text, (self.path / "t.tex").read_text()):
+            self.assertNotIn("(?)", words)
+
+    def test_of_a_modelled_run_names_its_cluster(self):
+        told = folders.result(backend="model", model={"cluster": "dgx-a100", "profile": "a100-sxm-80gb"})
+        del told["simulation"]
+        out = folders.write_run(self.path / "run", told, [])
+
+        _, page = self.report_of(out)
+        folders.orrery("report", out, "--csv", self.path / "t.csv")
+
+        self.assertIn("closed formulas of a paper for dgx-a100; nothing ran", page.text)
+        self.assertEqual(next(csv.DictReader((self.path / "t.csv").open()))["cluster"], "dgx-a100")
 
     def test_over_ranks_keeps_clusters_apart_that_differ_in_more(self):
         label = "cluster.gpus={}, cluster.link_factors={}".format
@@ -451,12 +552,17 @@ class ReportOfASimulatedRun(ReportTest):
     def test_of_many_ranks_says_which_are_shown(self):
         parts = [folders.breakdown(compute=0.001 + 0.001 * (i == 40)) for i in range(64)]
         events = [folders.span(i, 0, "spmm", 0.0, 1.0) for i in range(64)]
-        told = folders.result(ranks=64, breakdown_of_rank=parts, peak_bytes=[1] * 64)
+        peaks = [1 + (i == 50) for i in range(64)]
+        told = folders.result(ranks=64, breakdown_of_rank=parts, peak_bytes=peaks)
         out = folders.write_run(self.path / "run", told, events)
 
         _, page = self.report_of(out)
 
         self.assertIn("The first 7 of 64 ranks and the slowest one, rank 40", page.text)
+        self.assertIn("The first 31 of 64 ranks and the slowest one, rank 40", page.text)
+        self.assertRegex(page.text, r"rank 40\s+2 ms\s+2 ms")
+        self.assertIn("The first 31 of 64 ranks and that with the largest peak, rank 50", page.text)
+        self.assertNotRegex(page.text, r"rank 35\b")
 
 
 class ReportOfWhatWasInterrupted(ReportTest):

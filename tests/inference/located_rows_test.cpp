@@ -189,6 +189,35 @@ TEST_F(RowsInFiles, GiveTheSameEmbeddingsHoweverTheyArePrepared) {
   }
 }
 
+/// Only the first part needs many rows: the others have no rows left when its last groups come.
+TEST_F(RowsInFiles, OfWhichPartsNeedUnequallyManyGiveTheSameEmbeddings) {
+  EdgeList list;
+  list.vertices = kVertices;
+  for (Vertex v = 0; v < kVertices; ++v) {
+    list.source.push_back(v);
+    list.destination.push_back(v % 15);  // of the first of four parts
+  }
+  auto data = std::make_shared<Dataset>(*data_);
+  data->graph = std::make_shared<const Csr>(build_csr(list));
+  data->symmetric = false;
+  data_ = data;
+  ModelConfig model;
+  model.type = ModelType::sage;
+  model.order = LayerOrder::aggregate_first;
+  model.hidden = 8;
+  InferenceConfig config;
+  config.rows = 4;
+  config.group_bytes = 2 * kWidth * 4;  // two rows
+
+  const InferenceProblem fused = in_files(model, config, Preparation::fused);
+
+  EXPECT_LT(
+      testing::largest_difference(testing::infer(fused),
+                                  testing::infer(testing::make_inference(data_, model, config))),
+      3e-6);
+  received(fused);
+}
+
 /// Brute force: what is received beside what a rank that reads its own tile receives.
 TEST_F(RowsInFiles, TravelAsOftenAsTheyMust) {
   ModelConfig model;

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/base/rng.hpp"
 #include "core/cost/deal.hpp"
@@ -194,6 +195,92 @@ TEST(InferenceVolume, OfAnExchangedGraphIsItsEntriesOffsetsAndPartialResults) {
     EXPECT_EQ(found["broadcast_sparse"], graph);
     EXPECT_EQ(found["send_recv"] - received_by(program).dense, partial);
   }
+}
+
+/// What a rank receives in the first stage of a 2D product: numbers of rows, pieces of them, sums.
+struct Received2d {
+  double numbers = 0, pieces = 0, sums = 0;
+};
+Received2d received_2d(const Program& program, int ranks) {
+  Received2d sum;
+  int epoch = -1;
+  for (const Step& step : program.steps) {
+    if (const auto* phase = std::get_if<PhaseStep>(&step)) epoch = phase->phase.epoch;
+    const auto* submit = std::get_if<SubmitStep>(&step);
+    if (submit == nullptr || epoch != 0) continue;
+    const bool reduces = kind_of(submit->op) == "reduce_scatter";
+    // A product with weights by the ring passes tiles within a part; rows come from any rank.
+    if (!reduces && group_of(submit->op) != world_group(ranks)) continue;
+    double& of_kind = reduces ? sum.sums : submit->lane == Lane::comm2 ? sum.numbers : sum.pieces;
+    received_bytes(submit->op, program.rank, [&](int, double bytes) { of_kind += bytes; });
+  }
+  return sum;
+}
+
+/// The distinct vertices that the rows of A of a part meet in the slice of one of its ranks.
+std::set<Vertex> wanted_by(const Dataset& data, const TileLayout& layout, int rank, bool loops) {
+  const Share rows = layout.rows(layout.part_of(rank)),
+              slice = share_of(data.vertices(), layout.column_parts, layout.column_of(rank));
+  std::set<Vertex> wanted;
+  for (std::int64_t v = rows.first; v < rows.end(); ++v) {
+    if (loops && slice.contains(v)) wanted.insert(static_cast<Vertex>(v));
+    for (const Vertex u : data.graph->row(v))
+      if (u != v && slice.contains(u)) wanted.insert(u);
+  }
+  return wanted;
+}
+
+/// Brute force, vertex by vertex: a wanted row is asked for at each rank that has a piece of it, and
+/// the piece comes, unless the rank has it itself. Then the ranks of a part add up.
+std::vector<Received2d> brute_force_2d(const Dataset& data, const TileLayout& layout,
+                                       std::int64_t width, bool loops) {
+  const auto piece = [&](int rank) {
+    return static_cast<double>(layout.columns(width, layout.column_of(rank)).count);
+  };
+  std::vector<Received2d> all(at(layout.ranks()));
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
+    for (const Vertex u : wanted_by(data, layout, rank, loops))
+      for (int m = 0; m < layout.column_parts; ++m) {
+        const int owner = layout.rank_of(layout.part_of_vertex(u), m);
+        if (owner == rank || piece(owner) == 0) continue;
+        all[at(owner)].numbers += 4;
+        all[at(rank)].pieces += 4 * piece(owner);
+      }
+    const auto rows = static_cast<double>(layout.rows(layout.part_of(rank)).count);
+    all[at(rank)].sums = 4 * rows * piece(rank) * (layout.column_parts - 1);
+  }
+  return all;
+}
+
+/// To the byte, also where nothing divides evenly, and where a rank has no columns.
+TEST(InferenceVolume, OfA2dProductIsItsNumbersPiecesAndSumsByBruteForce) {
+  for (const auto& [parts, shares, width] :
+       {std::tuple{3, 2, 9}, std::tuple{2, 4, 9}, std::tuple{3, 4, 3}, std::tuple{5, 1, 9}})
+    for (const ModelType& type : {ModelType::gcn, ModelType::sage})
+      for (const std::int64_t group_bytes : {0, 80}) {
+        const auto data = random_dataset(61, 300, width, 9, false);
+        ModelConfig model = one_layer();
+        model.type = type;
+        model.order = LayerOrder::aggregate_first;
+        InferenceConfig config = tiles(parts, shares);
+        config.spmm = SparseProduct::two_d;
+        config.group_bytes = group_bytes;
+        const InferenceProblem problem = make_inference(data, model, config);
+        const auto expected =
+            brute_force_2d(*data, problem.layout(), width, type == ModelType::gcn);
+        const auto programs = record_ranks(InferenceBody(problem), 2, {});
+
+        check(programs);
+        for (const Program& program : programs) {
+          const Received2d found = received_2d(program, problem.layout().ranks());
+          const Received2d& of_rank = expected[at(program.rank)];
+          const std::string where =
+              fmt::format("{} {} x {} rank {}", type.name, parts, shares, program.rank);
+          EXPECT_EQ(found.numbers, of_rank.numbers) << where;
+          EXPECT_EQ(found.pieces, of_rank.pieces) << where;
+          EXPECT_EQ(found.sums, of_rank.sums) << where;
+        }
+      }
 }
 
 /// Deal's Table 2: the tables count the entries and not the offsets of rows.

@@ -256,6 +256,24 @@ TEST_F(NetclusterTest, EndsTheJobAndCleansUpWhenInterrupted) {
   }
 }
 
+/// As when a machine is lost: mpirun by itself would wait for it for hours.
+TEST_F(NetclusterTest, EndsTheJobOfAServerWhoseLinkIsDown) {
+  const std::string seconds = own_seconds(1);
+  Netcluster cluster({"--", "sleep", seconds});
+  ASSERT_TRUE(becomes_true([&] { return sleeping(seconds) == 4; }, 20)) << cluster.error();
+  std::string network;
+  for (const std::string& trace : cluster.traces())
+    if (trace.ends_with("-switch")) network = fs::path(trace).filename();
+
+  ASSERT_TRUE(succeeds("ip -n " + network + " link set port1 down"));
+
+  const std::optional<int> status = cluster.wait(30);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_NE(*status, 0);
+  EXPECT_EQ(sleeping(seconds), 0);
+  EXPECT_EQ(cluster.traces(), None{});
+}
+
 TEST_F(NetclusterTest, RemovesWhatAKilledOneLeftBehind) {
   const std::string seconds = own_seconds(0);
   Netcluster killed({"--", "setsid", "sleep", seconds});

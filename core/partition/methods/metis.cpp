@@ -143,6 +143,10 @@ Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& o
   return result;
 }
 
+std::string metis_version() {
+  return fmt::format("{}.{}.{}", METIS_VER_MAJOR, METIS_VER_MINOR, METIS_VER_SUBMINOR);
+}
+
 }  // namespace orrery
 
 // METIS takes SIGTERM while it works: it raises the signal for errors of its own, and its handler leaves

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "core/graph/dataset.hpp"
 #include "core/partition/partition.hpp"
@@ -27,5 +28,8 @@ namespace orrery {
 ///           balanced result of up to kTries seeds is taken
 Partition metis_partition(const Csr& graph, int parts, const PartitionOptions& options,
                           std::span<const Split> split = {});
+
+/// Version of the library that this is built with, "5.1.0"; "none" without libmetis.
+std::string metis_version();
 
 }  // namespace orrery

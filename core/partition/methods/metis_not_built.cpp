@@ -10,4 +10,6 @@ Partition metis_partition(const Csr&, int, const PartitionOptions&, std::span<co
       "use block or random");
 }
 
+std::string metis_version() { return "none"; }
+
 }  // namespace orrery

@@ -45,6 +45,25 @@ class Infer : public testing::StartedProgram {
         file(), rows * columns, in("trained").string(), rows, columns, more, in(out).string());
   }
   int made_ = 0;  ///< results so far
+  /// What the neighbours that vertices [first, end) draw in two layers take: a number for each
+  /// vertex, and for those with more neighbours than `fanout` as many places in each layer.
+  std::int64_t drawn_bytes(std::int64_t first, std::int64_t end, std::int64_t fanout) const {
+    const NpyArray edges(in("data/edges.npy"));
+    const std::int64_t count = edges.shape()[1];
+    const auto ends = edges.values<std::int32_t>({2, count});
+    std::map<std::int32_t, std::set<std::int32_t>> neighbours;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (ends[at(i)] != ends[at(count + i)]) neighbours[ends[at(count + i)]].insert(ends[at(i)]);
+    std::int64_t longer = 0;
+    for (const auto& [vertex, others] : neighbours)
+      longer += vertex >= first && vertex < end && std::ssize(others) > fanout ? 1 : 0;
+    return 4 * (end - first) + 4 * 2 * fanout * longer;
+  }
+  /// What two layers of `parts` parts take to be counted: a bit for each of 401 vertices, and eight
+  /// bytes for each number that is counted; ranks that want whole rows count those, too.
+  static std::int64_t counts_bytes(std::int64_t parts, std::int64_t layers) {
+    return layers * ((401 + 7) / 8) + 8 * layers * (1 + 2 * parts * parts);
+  }
   Json infer(int rows, int columns, const std::string& out, const std::string& more = "") const {
     EXPECT_EQ(orrery(arguments(rows, columns, out, more)), 0) << read("err");
     return Json::parse(read("out"));
@@ -151,6 +170,60 @@ TEST_F(Infer, WritesTheSameByEveryProductAndPlansThoseOfAttention) {
                 {1, "split"}, {2, "split"}, {2, "duplicated"}, {4, "split"}, {4, "duplicated"}}));
 }
 
+/// The growth of the process is at least what must stay: the graph's columns and offsets, and the
+/// features.
+TEST_F(Infer, TellsHowFarReadingLetTheProcessGrow) {
+  ASSERT_EQ(orrery("dataset generate communities --vertices 40000 --edges 400000 --features 10 "
+                   "--classes 5 --force --out " +
+                   in("data").string()),
+            0)
+      << read("err");
+  const double edges = static_cast<double>(NpyArray(in("data/edges.npy")).shape()[1]);
+
+  const Json result = infer(2, 1, "made");
+
+  ASSERT_TRUE(result["stages"][0]["peak_bytes"].is_number());
+  const double kept = 4 * edges + 8 * 40001, peak = result["stages"][0]["peak_bytes"];
+  EXPECT_GT(peak, 0.9 * kept);
+  EXPECT_LT(peak, 100 * kept);
+}
+
+/// Beside an inference in another way and beside one in the planner's own.
+TEST_F(Infer, SaysWhichWayReceivesFewestBytes) {
+  const auto without_quiet = [&](int rows, int columns, const std::string& out,
+                                 const std::string& more) {
+    std::string words = arguments(rows, columns, out, more);
+    words.resize(words.find(" --quiet"));
+    EXPECT_EQ(orrery(words), 0) << read("err");
+    return read("out");
+  };
+  ASSERT_EQ(orrery(arguments(1, 4, "plan") + " --plan"), 0) << read("err");
+  const Json best = Json::parse(read("out"))["choices"][0];
+  const std::string other = R"(, "spmm": "2d", "gemm": "reduce")";
+
+  const std::string told = without_quiet(2, 2, "other", other);
+  const std::string own =
+      without_quiet(best["rows"], best["columns"], "own",
+                    fmt::format(R"(, "spmm": "{}", "gemm": "{}")", best["spmm"].get<std::string>(),
+                                best["gemm"].get<std::string>()));
+
+  const std::string tiles = fmt::format("{} x {} with ids_then_rows", best["rows"].get<int>(),
+                                        best["columns"].get<int>());
+  EXPECT_THAT(told, HasSubstr("\nfewest bytes: " + tiles));
+  EXPECT_THAT(told, HasSubstr(" (this run: 2 x 2 with 2d, reduce, "));
+  EXPECT_THAT(own, HasSubstr("\nfewest bytes: this run's " + tiles));
+  const Json result = json("other/result.json")["fewest_bytes"];
+  for (const char* key : {"rows", "columns", "spmm", "received_bytes", "peak_bytes"})
+    EXPECT_EQ(result[key], best[key]) << key;
+  EXPECT_EQ(result["this_run"]["received_bytes"], json("other/result.json")["received_bytes"]);
+}
+
+TEST_F(Infer, CountsNoOtherWaysWhereThatTakesLong) {
+  const Json result = infer(17, 1, "made");
+
+  EXPECT_TRUE(result["fewest_bytes"].is_null());
+}
+
 TEST_F(Infer, TellsOfItsStagesAsItsSchemaSays) {
   std::stringstream schema;
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/inference.json").rdbuf();
@@ -165,6 +238,10 @@ TEST_F(Infer, TellsOfItsStagesAsItsSchemaSays) {
   for (const Json& stage : result["stages"]) names.push_back(stage["name"]);
   EXPECT_EQ(names, (std::vector<std::string>{"read", "sample", "features", "layer 1", "layer 2",
                                              "write"}));
+  EXPECT_EQ(result["stages"][0]["received_bytes"], 0) << "one process read all";
+  EXPECT_EQ(result["stages"][1]["received_bytes"], 0);
+  EXPECT_GE(result["stages"][0]["peak_bytes"], 0);
+  EXPECT_EQ(result["stages"][1]["peak_bytes"], drawn_bytes(0, 401, 3) + counts_bytes(2, 2));
   EXPECT_LE(result["neighbours"][0], 3 * 401);
   EXPECT_FALSE(std::filesystem::exists(in("sim/embeddings")));
   EXPECT_EQ(simulated["planned_received_bytes"], result["planned_received_bytes"]);
@@ -505,9 +582,9 @@ TEST_F(Infer, PlansTheWayThatReceivesLeast) {
     EXPECT_GE(choice["received_bytes"], before);
     before = choice["received_bytes"];
     if (choice["seconds"].is_null()) continue;  // else every way would be recorded twice
-    const std::string gemm = choice["gemm"], order = choice["order"];
+    const std::string gemm = choice["gemm"], spmm = choice["spmm"], order = choice["order"];
     ASSERT_EQ(orrery(arguments(rows, columns, fmt::format("way{}", ++number),
-                               fmt::format(R"(, "gemm": "{}")", gemm)) +
+                               fmt::format(R"(, "gemm": "{}", "spmm": "{}")", gemm, spmm)) +
                      " --set model.order=" + order + sim + "}'"),
               0)
         << read("err");
@@ -612,6 +689,8 @@ TEST_F(InferFromFiles, WritesTheSameOfEdgesInAnyForm) {
     EXPECT_EQ(result["stages"][0]["name"], "read edges");
     EXPECT_EQ(result["stages"][1]["name"], "build the distributed CSR");
     EXPECT_GE(result["stages"][0]["file_bytes"], (more.empty() ? 2 : 1) * 8 * edges_);
+    EXPECT_EQ(result["stages"][0]["peak_bytes"], 8 * edges_);
+    EXPECT_EQ(result["stages"][0]["received_bytes"], 0);
   }
 }
 
@@ -696,7 +775,7 @@ TEST_F(InferFromFiles, PreparesRowsInAnyOfThreeWays) {
     EXPECT_GE(bytes, before);
     before = bytes;
     if (choice["rows"] == 2 && choice["columns"] == 2 && choice["gemm"] == "ring" &&
-        choice["order"] == "auto") {
+        choice["spmm"] == "ids_then_rows" && choice["order"] == "auto") {
       EXPECT_EQ(choice["received_bytes"],
                 results[choice["preparation"].get<std::string>()]["received_bytes"]);
     }
@@ -834,8 +913,22 @@ TEST_F(Infer, WritesTheSameFilesOverMpi) {
     // Each rank read a quarter of the edges; the part of an edge's destination has two ranks.
     EXPECT_EQ(result["stages"][0]["name"], "read edges");
     EXPECT_EQ(result["stages"][0]["file_bytes"], 8 * edges);
+    EXPECT_EQ(result["stages"][0]["received_bytes"], 0) << "no number had to be told";
+    EXPECT_EQ(result["stages"][0]["peak_bytes"], 8 * ((edges + 3) / 4));
     EXPECT_GT(result["stages"][1]["received_bytes"], 0);
     EXPECT_GT(result["stages"][1]["peak_bytes"], 0);
+    // Each of four ranks is told the counts of three: one word, and for each layer its neighbours,
+    // and the rows and entries of each pair of parts; and of each rank and part the rows wanted.
+    const bool lists = more.find("2d") != std::string::npos || !model.empty();
+    EXPECT_EQ(result["stages"][2]["name"], "sample");
+    EXPECT_EQ(result["stages"][2]["received_bytes"],
+              4 * 3 * 8 * (1 + 2 * (1 + 2 * 2 * 2 + (lists ? 4 * 2 : 0))));
+    if (more.find("fanout") != std::string::npos && !lists) {
+      EXPECT_EQ(result["stages"][2]["peak_bytes"],
+                std::max(drawn_bytes(0, 201, 4), drawn_bytes(201, 401, 4)) + counts_bytes(2, 2));
+    }
+    EXPECT_TRUE(result["fewest_bytes"].is_null()) << "no process has all rows";
+    EXPECT_FALSE(json("threads/result.json")["fewest_bytes"].is_null());
     EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
     EXPECT_EQ(result["peak_bytes"], json("threads/result.json")["peak_bytes"]);
   }

@@ -206,6 +206,28 @@ TEST_F(MpiJob, WithAKilledRankEndsSoonAndResumes) {
   EXPECT_EQ(resumed["loss"], printed()["loss"]);
 }
 
+/// mpirun asks all ranks to end, and kills them a second later. Whether an epoch ends before that or not,
+/// the folder tells one story: a result that is interrupted, or a failure.
+TEST_F(MpiJob, WhoseMpirunIsInterruptedLeavesAResultOrAFailure) {
+  const std::string file = experiment(1000000);
+  const std::string run = "echo $$ >" + (folder_ / "pid").string() + "; exec env " + mpirun(2) +
+                          ORRERY_MPI + " run " + file + " --quiet --out " +
+                          (folder_ / "a").string();
+  auto job = std::async(std::launch::async, [&] { return shell(fmt::format("sh -c '{}'", run)); });
+  for (int i = 0; i < 200 && !fs::exists(folder_ / "a" / "checkpoint.bin"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_TRUE(fs::exists(folder_ / "a" / "checkpoint.bin")) << read("err");
+
+  ::kill(std::stoi(read("pid")), SIGINT);
+  job.get();
+
+  const bool failed = fs::exists(folder_ / "a/failure.json"),
+             done = fs::exists(folder_ / "a/result.json");
+  EXPECT_NE(failed, done) << read("err");
+  EXPECT_EQ(read("err").find("orrery: error:") != std::string::npos, failed) << read("err");
+  EXPECT_TRUE(!done || Json::parse(read("a/result.json"))["interrupted"] == true);
+}
+
 /// The second rank never starts MPI, but kills mpirun while the first waits for it there.
 /// The library itself ends a rank whose mpirun is gone, without a word: in one start of ten before
 /// the rank can have seen it. So one of a few starts has to leave word.
@@ -226,6 +248,73 @@ TEST_F(MpiJob, WhoseMpirunDiesWhileRanksStartLeavesWordOfIt) {
   EXPECT_EQ(failure["rank"], nullptr);
   EXPECT_EQ(failure["message"],
             "mpirun, which started this job, has died while the ranks were starting MPI");
+}
+
+/// As a stale copy of the file, or of the data, on one machine.
+TEST_F(MpiJob, WhoseProcessesDoNotMeanTheSameIsRefused) {
+  const std::string file = experiment(5), out = (folder_ / "a").string();
+  const auto where_rank_1_has = [&](const std::string& command, const std::string& more) {
+    const int status =
+        shell(fmt::format("{} sh -c 'if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then set -- \"$@\" {}; "
+                          "fi; exec \"$@\"' sh {} {} {} --out {}",
+                          mpirun(3), more, ORRERY_MPI, command, file, out));
+    const std::string text = read("err");
+    const auto first = text.find("orrery: error: rank 0: ");
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find("orrery: error:", first + 1), std::string::npos) << text;
+    EXPECT_FALSE(fs::exists(folder_ / "a/result.json"));
+    fs::remove_all(folder_ / "a");
+    return fmt::format("{} {}", status,
+                       text.substr(first + 23, text.find('\n', first) - first - 23));
+  };
+  const std::string advice = "all processes need the same experiment file and options";
+  EXPECT_EQ(where_rank_1_has("run", "--set train.learning_rate=0.5"),
+            "2 train.learning_rate: 0.5 on rank 1, 0.01 on rank 0: " + advice);
+  EXPECT_EQ(where_rank_1_has("run", "--set train.epochs=6"),
+            "2 train.epochs: 6 on rank 1, 5 on rank 0: " + advice);
+  EXPECT_EQ(where_rank_1_has("infer", "--set inference.fanout=4"),
+            "2 inference.fanout: 4 on rank 1, absent on rank 0: " + advice);
+  EXPECT_EQ(where_rank_1_has("sweep", "--set sweep.seed=[1,2,3]"),
+            "2 sweep: 3 combinations on rank 1, 1 on rank 0: " + advice);
+}
+
+TEST_F(MpiJob, WhoseRankHasOtherDataIsRefused) {
+  for (const char* which : {"same", "other"})
+    ASSERT_EQ(shell(fmt::format(
+                  "{} dataset generate communities --vertices 300 --edges 2000 --seed {} --out {}",
+                  ORRERY_BINARY, which == std::string("same") ? 1 : 2,
+                  (folder_ / which / "set").string())),
+              0)
+        << read("err");
+  const std::string file = experiment(3);
+  const auto with = [&](const char* on_rank_1) {
+    fs::remove_all(folder_ / "a");
+    return shell(
+        fmt::format("{} sh -c 'd={}; if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then d={}; fi; export "
+                    "ORRERY_DATA=$d; exec \"$@\"' sh "
+                    "{} run {} --set dataset={{\\\"path\\\":\\\"set\\\"}} --out {}",
+                    mpirun(2), (folder_ / "same").string(), (folder_ / on_rank_1).string(),
+                    ORRERY_MPI, file, (folder_ / "a").string()));
+  };
+  EXPECT_EQ(with("same"), 0) << read("err");
+  EXPECT_EQ(with("other"), 1);
+  EXPECT_NE(read("err").find("rank 0: the data set of rank 1 is not that of rank 0 (fingerprints "),
+            std::string::npos)
+      << read("err");
+}
+
+/// Each process is alone in its own world.
+TEST_F(MpiJob, StartedByAnotherLibrarySaysSo) {
+  const int status =
+      shell(fmt::format("PMI_RANK=0 PMI_SIZE=2 {} run {} --set cluster.ranks=2 --out {}",
+                        ORRERY_MPI, experiment(3), (folder_ / "a").string()));
+
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(read("err").find(
+                "2 processes were started, but MPI sees 1: what started them belongs to another"),
+            std::string::npos)
+      << read("err");
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
 }
 
 /// Only one rank has too little memory: one message, naming the rank and the tensor.

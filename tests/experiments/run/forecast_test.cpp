@@ -12,6 +12,7 @@
 
 #include "experiments/calibrate/other_work.hpp"
 #include "experiments/config/experiment.hpp"
+#include "experiments/predict/interval.hpp"
 #include "tests/experiments/commands/started_program.hpp"
 
 namespace orrery {
@@ -116,7 +117,7 @@ calibrate::WorkReading beside(double others) {
 
 /// What is printed of a run of 200 ms beside such others, and of its simulations of 150 ms here and
 /// on a DGX-1. `calibrated_beside`: cores that others kept busy when this machine was calibrated.
-std::string table_of(double others, double calibrated_beside) {
+std::string table_of(double others, double calibrated_beside, bool intervals = false) {
   FinishedRun run{parse_experiments(R"({"name": "f", "model": {"type": "gcn"},
       "dataset": {"generate": "communities", "vertices": 500, "edges": 2000},
       "strategy": {"type": "spmm_1d"}})",
@@ -127,11 +128,14 @@ std::string table_of(double others, double calibrated_beside) {
   run.measured.epoch_seconds = 0.2;
   run.result["strategy"] = "spmm_1d";
   run.result["other_work"] = other_work_json(calibrate::work_of_others({beside(others)}));
-  const Json simulated{{"epoch_seconds", 0.15},
-                       {"limited_by", {{"sentence", "computation"}}},
-                       {"simulation", {{"profile_other_work_cores", calibrated_beside}}}};
-  for (const char* cluster : {"this-machine", "dgx-1"})
+  Json simulated{{"epoch_seconds", 0.15},
+                 {"limited_by", {{"sentence", "computation"}}},
+                 {"simulation", {{"profile_other_work_cores", calibrated_beside}}}};
+  for (const char* cluster : {"this-machine", "dgx-1"}) {
+    if (intervals)
+      simulated["interval"] = interval_json(0.15, EpochErrors{{"spmm", 0.1}}, cluster[0] == 't');
     run.result["simulated_on"][cluster] = compared(run, cluster, simulated);
+  }
   std::FILE* file = std::tmpfile();
   print_forecasts({run}, file);
   std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
@@ -167,6 +171,18 @@ TEST(Forecast, PrintsTheErrorOfAnIdleMachineWithoutAMark) {
 
   EXPECT_NE(text.find("150.0 ms -25 % computation"), std::string::npos) << text;
   EXPECT_EQ(text.find("(*)"), std::string::npos) << text;
+}
+
+/// What "±" means is told for each cluster, if it is not the same.
+TEST(Forecast, PrintsTheIntervalsOfSimulatedEpochs) {
+  const std::string text = table_of(0.1, 0, true),
+                    epoch = with_interval(0.15, EpochErrors{{"spmm", 0.1}});
+
+  ASSERT_NE(epoch.find("±"), std::string::npos);
+  for (const std::string cluster : {"this-machine", "dgx-1"})
+    EXPECT_NE(text.find(cluster + " 200.0 ms " + epoch), std::string::npos) << text;
+  EXPECT_NE(text.find(interval_words(true) + " (this-machine)"), std::string::npos) << text;
+  EXPECT_NE(text.find(interval_words(false) + " (dgx-1)"), std::string::npos) << text;
 }
 
 TEST(Forecast, RefusesAnUnknownClusterBeforeAnythingRuns) {

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "core/base/error.hpp"
+#include "experiments/config/version.hpp"
 
 namespace orrery {
 namespace {
@@ -38,6 +39,23 @@ TEST(SlurmScript, AsksForTheServersAndRanksOfTheExperiment) {
           "--set 'name=it'\\''s'\n"))
       << text;
   EXPECT_TRUE(has(text, "last checkpoint (every 5 epochs)"));
+}
+
+/// mpirun by itself waits for a machine that is lost.
+TEST(MpirunLine, LetsAJobOnSeveralServersEndWhenOneIsLost) {
+  if (std::string(kMpiVersion).rfind("Open MPI", 0) != 0)
+    GTEST_SKIP() << "flags are those of Open MPI";
+  const auto line = [](const char* servers) {
+    return mpirun_line(
+        experiment({std::string("cluster.servers=") + servers, "cluster.ranks_per_server=1"}),
+        {"f.json", {}, "", false});
+  };
+
+  EXPECT_TRUE(has(line("2"),
+                  " --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 2 "
+                  "--mca oob_tcp_keepalive_probes 3 -n 2 "))
+      << line("2");
+  EXPECT_FALSE(has(line("1"), "keepalive"));
 }
 
 TEST(SlurmScript, LeavesThePlacementToSlurmWhereTheFileDoes) {

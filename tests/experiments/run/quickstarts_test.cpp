@@ -1,5 +1,5 @@
 // The shipped experiments that a reader of the manual starts first, from end to end in a few epochs.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/experiments/commands/started_program.hpp"
 
@@ -36,6 +36,22 @@ TEST_F(Quickstart, OfLinksRunsEveryCombination) {
 TEST_F(Quickstart, OfSamplingRunsEveryCombination) {
   expect_results("sampled/quickstart.json", 3,
                  "--set dataset.vertices=5000 --set dataset.edges=75000");
+}
+
+/// It trains, infers, and prints stages, the planner's choice, and the same simulated.
+TEST_F(Quickstart, OfInferencePrintsStagesAndThePlannersChoice) {
+  ASSERT_EQ(orrery("infer '" ORRERY_SOURCES "/configs/inference/quickstart.json' --out '" +
+                   in("embedded").string() +
+                   "' --set train.epochs=2 --set dataset.vertices=2000 --set dataset.edges=20000"),
+            0)
+      << read("err");
+
+  const std::string told = read("out");
+  for (const char* words : {"on dgx-a100", "\nread ", "\nlayer 3 ",
+                            "\nfewest bytes: ", " (this run: 2 x 2 with ids_then_rows, ring, "})
+    EXPECT_THAT(told, ::testing::HasSubstr(words));
+  const auto fewest = json("embedded/result.json")["fewest_bytes"];
+  EXPECT_LE(fewest["received_bytes"], fewest["this_run"]["received_bytes"]);
 }
 
 }  // namespace
