@@ -23,6 +23,8 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
     {"chain", K::reduce, pipelined_chain},
     {"ring", K::broadcast, pipelined_ring},
     {"ring", K::reduce, pipelined_ring},
+    {"ring by servers", K::broadcast, ring_by_servers},
+    {"ring by servers", K::reduce, ring_by_servers},
     {"ring", K::all_reduce, ring_all_reduce},
     {"ring", K::reduce_scatter, ring_reduce_scatter},
     {"ring", K::all_gather, ring_all_gather},

@@ -59,7 +59,12 @@ Expansion flat(const Task& task);  ///< broadcast, reduce
 Expansion binomial(const Task& task);
 Expansion pipelined_chain(const Task& task);  ///< in group order from the root
 Expansion pipelined_ring(const Task& task);   ///< along each channel's ring from the root
-Expansion by_servers(const Task& task);
+Expansion by_servers(const Task& task);       ///< between servers a chain or a tree, by latency
+/// NCCL's ring in fewer messages: from server to server, and inside each beside that.
+///
+/// Source    NCCL src/graph/tuning.cc: broadcasts and reductions have no algorithm but the ring
+/// Departs   a server passes on what it receives before all of its ranks have it
+Expansion ring_by_servers(const Task& task);
 Expansion double_tree(const Task& task);  ///< all_reduce
 
 // algorithms_rings.cpp: p − 1 rounds for each of reduce-scatter and all-gather.

@@ -95,11 +95,8 @@ Expansion pipelined_ring(const Task& task) {
 
 /// With one channel the root itself sends to the other servers; otherwise each channel's head does,
 /// so that all adapters are used.
-Expansion by_servers(const Task& task) {
+Expansion over_servers(const Task& task, std::string_view how, int channels, bool chained) {
   const Layout& layout = task.layout;
-  if (layout.server_count() == 1) return pipelined_ring(task);
-  const int channels = channels_by_servers(task);
-  const bool chained = chain_is_faster(task, channels);
   const int root = task.shape.root;
   const int home = layout.server_of[at(root)];
   const auto tree_of = [&](int c) {
@@ -108,9 +105,20 @@ Expansion by_servers(const Task& task) {
     if (channels == 1) heads[at(home)] = root;
     return server_tree(layout, c, root, heads, chained);
   };
-  const auto name = fmt::format("hierarchical, {} over {} servers",
-                                chained ? "chain" : "binomial tree", layout.server_count());
+  const auto name = fmt::format("{}, {} over {} servers", how, chained ? "chain" : "binomial tree",
+                                layout.server_count());
   return along(task, name, channels, task.chunk(kChunkBytes), tree_of);
+}
+
+Expansion by_servers(const Task& task) {
+  if (task.layout.server_count() == 1) return pipelined_ring(task);
+  const int channels = channels_by_servers(task);
+  return over_servers(task, "hierarchical", channels, chain_is_faster(task, channels));
+}
+
+Expansion ring_by_servers(const Task& task) {
+  if (task.layout.server_count() == 1) return pipelined_ring(task);
+  return over_servers(task, "ring by servers", channels_by_servers(task), true);
 }
 
 /// Over several servers: binary trees over their heads, and chains inside. Over one server: binary

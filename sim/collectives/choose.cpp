@@ -59,7 +59,7 @@ std::string_view by_nccl(const Task& task) {
       return all_reduce_by_nccl(task);
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce:
-      return task.many() ? "hierarchical" : "ring";
+      return task.many() ? "ring by servers" : "ring";
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_gather:
       return task.many() && task.layout.equal ? "hierarchical" : "ring";

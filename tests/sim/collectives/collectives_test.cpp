@@ -139,7 +139,7 @@ TEST(Collectives, RefuseWhatTheyDoNotHave) {
 
   EXPECT_EQ(message("nccl", {"rings", 0, 0, 0}),
             "simulation.algorithm: no collective has 'rings'; use auto, direct, flat, binomial "
-            "tree, chain, ring, double tree, hierarchical, slices, pairwise");
+            "tree, chain, ring, ring by servers, double tree, hierarchical, slices, pairwise");
   EXPECT_NE(message("gloo", {}), "");
   EXPECT_NE(message("nccl", {"auto", -1, 0, 0}), "");
   EXPECT_NE(message("nccl", {"auto", 0, -1, 0}), "");
@@ -160,7 +160,8 @@ TEST(Collectives, SendAsManyBytesAsTheirFormulas) {
       return bytes_of(planner.expand({kind, p, 0, n, nullptr}, places));
     };
 
-    for (const char* name : {"flat", "binomial tree", "chain", "ring", "hierarchical"})
+    for (const char* name :
+         {"flat", "binomial tree", "chain", "ring", "ring by servers", "hierarchical"})
       for (const K kind : {K::broadcast, K::reduce})
         EXPECT_NEAR(sent(kind, name), (p - 1) * n, 1) << name;
     for (const char* name : {"ring", "double tree", "flat", "slices"})
@@ -193,13 +194,20 @@ TEST(Collectives, OfManyRanksUseAsManyAdaptersAsTheirMessagesAllow) {
   const Cluster some = test::switched(16, 8, 8), many = test::switched(128, 8, 8);
 
   EXPECT_EQ(chosen(some, "nccl", K::broadcast, 64 * kMiB),
-            "hierarchical, chain over 16 servers, 8 channels, chunks of 512 KiB");
+            "ring by servers, chain over 16 servers, 8 channels, chunks of 512 KiB");
   EXPECT_EQ(chosen(many, "nccl", K::broadcast, 64 * kMiB),
-            "hierarchical, chain over 128 servers, chunks of 512 KiB");
+            "ring by servers, chain over 128 servers, chunks of 512 KiB");
   EXPECT_EQ(chosen(many, "nccl", K::broadcast, 1024 * kMiB, {"auto", 0, 0, 8}),
-            "hierarchical, chain over 128 servers, 8 channels, chunks of 512 KiB");
-  EXPECT_EQ(chosen(many, "nccl", K::broadcast, 1024),
-            "hierarchical, binomial tree over 128 servers");
+            "ring by servers, chain over 128 servers, 8 channels, chunks of 512 KiB");
+  // NCCL has nothing else for short ones, and for those whose latency a tree would shorten.
+  for (const double bytes : {1024.0, 32.0 * kMiB}) {
+    const auto by = [&](const char* algorithm) {
+      return chosen(many, "nccl", K::broadcast, bytes, {algorithm, 0, 0, 8});
+    };
+    EXPECT_TRUE(by("auto").starts_with("ring by servers, chain over 128 servers")) << by("auto");
+    EXPECT_TRUE(by("hierarchical").starts_with("hierarchical, binomial tree"))
+        << by("hierarchical");
+  }
 }
 
 }  // namespace
