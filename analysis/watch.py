@@ -299,8 +299,10 @@ def memory(run, width):
 
 def heading(run):
     total, done = run.setting("train", "epochs"), len(run.epochs.lines)
-    words = [f"{run.setting('name') or run.name}", ": ".join(filter(None, [run.state(), run.did_not_fit])),
-             f"{run.setting('strategy', 'type')}, {run.made}"]
+    why = run.did_not_fit or plain_text.one_line(str((run.failure or {}).get("message", "")))
+    words = [f"{run.setting('name') or run.name}", ": ".join(filter(None, [run.state(), why]))]
+    if run.config:  # a job over MPI may fail before it has settings
+        words.append(f"{run.setting('strategy', 'type')}, {run.made}")
     if total and run.made == "measured" and (done or not run.ended):  # an inference ends without any
         words.append(f"epoch {done} of {total}")
     times = run.epochs.column("seconds")
@@ -382,6 +384,8 @@ class Watched:
     def update(self):
         folders = [self.folder] if (self.folder / "config.json").exists() else sorted(
             (file.parent for file in self.folder.glob("*/config.json")), key=lambda f: f.stat().st_ctime)
+        if not folders and (self.folder / "failure.json").exists():
+            folders = [self.folder]  # a job over MPI that failed before it wrote its settings
         for folder in folders:
             self.runs.setdefault(folder, Run(folder, self.program))
         for run in self.runs.values():
@@ -389,9 +393,8 @@ class Watched:
 
     @property
     def ended(self):
-        runs = list(self.runs.values())
-        if (self.folder / "config.json").exists():
-            return bool(runs) and runs[0].ended
+        if self.folder in self.runs:
+            return self.runs[self.folder].ended
         return (self.folder / "sweep.json").exists()
 
     def picture(self, width):

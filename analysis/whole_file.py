@@ -3,6 +3,9 @@
 import errno
 import fcntl
 import os
+import time
+
+_PAUSE, _PATIENCE = 0.02, 3000  # seconds, and pauses
 
 
 def read(file):
@@ -37,35 +40,49 @@ def write_bytes(file, content):
 def _locked(part):
     """Makes the file, which is locked as long as it is open (as core/base/whole_file.cpp does). The one of
     another process is waited for; one that a killed process has left is removed, and a link not followed."""
-    while True:
+    for _ in range(_PATIENCE):
         try:
             out = part.open("xb")
         except FileExistsError:
             try:
-                there = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                there = _open_for_lock(part)
             except FileNotFoundError:
                 continue
             except OSError:
                 part.unlink(missing_ok=True)
                 continue
             try:
-                _lock(there)
+                _lock(there, part)
                 if _is_at(there, part):
                     part.unlink(missing_ok=True)
             finally:
                 os.close(there)
             continue
-        _lock(out.fileno())
+        _lock(out.fileno(), part)
         if _is_at(out.fileno(), part):
             return out
         out.close()  # another took it for one that was left, before it was locked
+    raise OSError(errno.EBUSY, "other processes make and remove it again and again", str(part))
 
 
-def _lock(descriptor):
+def _open_for_lock(part):
+    """File systems over a network want to write for a lock."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        pass  # this file system has no locks
+        return os.open(part, os.O_RDWR | flags)
+    except PermissionError:
+        return os.open(part, os.O_RDONLY | flags)
+
+
+def _lock(descriptor, part):
+    for _ in range(_PATIENCE):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        except OSError:
+            return None  # this file system has no locks
+    raise OSError(errno.EBUSY, "another process has been writing it for a minute; is it stopped?", str(part))
 
 
 def _is_at(descriptor, file):

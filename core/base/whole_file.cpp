@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -74,33 +76,57 @@ bool is_at(int descriptor, const fs::path& file) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+constexpr auto kPause = std::chrono::milliseconds(20);
+constexpr int kPatience = 3000;  // pauses: a process that writes for a minute was stopped
+
 /// Waits for the lock of an open file. Where the file system has none, all do as they like.
-void lock(int descriptor) {
-  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+void lock(int descriptor, const fs::path& file) {
+  for (int i = 0; ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return;
+    if (i == kPatience)
+      throw Error(file.string() +
+                  ": another process has been writing it for a minute; is it stopped?");
+    std::this_thread::sleep_for(kPause);
   }
+}
+
+/// Closes what is open when it goes.
+struct Closed {
+  int descriptor;
+  ~Closed() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+};
+
+/// Opens a temporary neighbour that is there, for its lock: file systems over a network want to write for that.
+int opened_neighbour(const fs::path& temporary) {
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const int there = ::open(temporary.c_str(), O_RDWR | kFlags);
+  if (there >= 0 || (errno != EACCES && errno != EROFS)) return there;
+  return ::open(temporary.c_str(), O_RDONLY | kFlags);
 }
 
 /// Makes the temporary neighbour of a file, and locks it as long as it is open. The one of another process is
 /// waited for; what a killed process has left is removed, and a link that lies there is not followed.
 int locked_neighbour(const fs::path& temporary, const fs::path& file) {
-  for (;;) {
+  for (int i = 0; i < kPatience; ++i) {
     const int made = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (made >= 0) {
-      lock(made);
-      if (is_at(made, temporary)) return made;
-      ::close(made);  // another took it for one that was left, before it was locked
-      continue;
+      Closed held{made};
+      lock(made, file);
+      if (is_at(made, temporary)) return std::exchange(held.descriptor, -1);
+      continue;  // another took it for one that was left, before it was locked
     }
     if (errno == EINTR) continue;
     if (errno != EEXIST) fail(file, "opened", errno);
-    const int there = ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (there < 0 && (errno == ENOENT || errno == EINTR)) continue;
-    if (there >= 0) lock(there);
-    const bool left = there < 0 || is_at(there, temporary);
-    const int status = left ? ::unlink(temporary.c_str()) : 0, why = errno;
-    if (there >= 0) ::close(there);
-    if (status != 0 && why != ENOENT) fail(file, "opened", why);
+    const Closed there{opened_neighbour(temporary)};
+    if (there.descriptor < 0 && (errno == ENOENT || errno == EINTR)) continue;
+    if (there.descriptor >= 0) lock(there.descriptor, file);
+    const bool left = there.descriptor < 0 || is_at(there.descriptor, temporary);
+    if (left && ::unlink(temporary.c_str()) != 0 && errno != ENOENT) fail(file, "opened", errno);
   }
+  throw Error(file.string() + ": cannot be opened: other processes make and remove " +
+              temporary.filename().string() + " again and again");
 }
 
 void flush(const fs::path& file) {
@@ -122,7 +148,8 @@ void write_file(const fs::path& file, const std::string& text) {
   const fs::path target = fs::is_symlink(file) ? fs::weakly_canonical(file) : file;
   const fs::path temporary = target.string() + ".part";
   OpenFile open(locked_neighbour(temporary, file), file);
-  const OpenFile held(::dup(open.descriptor()), file);  // keeps the lock until it is renamed
+  const OpenFile held(::fcntl(open.descriptor(), F_DUPFD_CLOEXEC, 0),
+                      file);  // keeps the lock until it is renamed
   try {
     open.write(text);
     open.flush();

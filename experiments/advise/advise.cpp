@@ -17,7 +17,6 @@
 #include "experiments/config/validate_json.hpp"
 #include "experiments/execute/measure.hpp"
 #include "experiments/predict/prepared.hpp"
-#include "experiments/predict/server_memory.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/run_report.hpp"
@@ -229,8 +228,6 @@ class Search {
       const ProblemData data = datasets_.load(plan.experiment);
       rate(std::move(plan), data, advice);
     } catch (const OutOfMemory& error) {
-      advice.too_large.push_back({label, error.what()});
-    } catch (const ServerTooSmall& error) {
       advice.too_large.push_back({label, error.what()});
     } catch (const SimulatorFailed&) {
       throw;

@@ -299,12 +299,15 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
     if (job.world == nullptr && !experiment.simulate_on.empty())
       result["simulated_on"] = simulate_elsewhere(problem, experiment, whole, options.quiet);
   }
-  result["fewest_bytes"] = fewest_bytes(experiment, problem, whole);
+  result["fewest_bytes"] = nullptr;
   result["out_dir"] = folder.string();
   result["provenance"] = provenance();
   results->write("config.json", experiment.resolved.dump(2) + "\n");
   results->write("result.json", result.dump(2) + "\n");
   remove_layer_files(folder / "layers");
+  result["fewest_bytes"] =
+      fewest_bytes(experiment, problem, whole);  // may take seconds: the result is there
+  if (!result["fewest_bytes"].is_null()) results->write("result.json", result.dump(2) + "\n");
   if (!options.quiet && !options.json) print_inference(result);
   if (options.json) fmt::print("{}\n", result.dump());
 }

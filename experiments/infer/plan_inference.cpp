@@ -124,7 +124,7 @@ std::shared_ptr<const InferenceData> planned_data(const Experiment& experiment) 
 
 /// Edges times layers times the square of the ranks: counting every way of so many takes one to three
 /// seconds, because each of up to `ranks` columns cuts the edges anew. More is for --plan.
-constexpr std::int64_t kMostWork = 20'000'000;
+constexpr std::int64_t kMostWork = 8'000'000;
 constexpr int kMostRanks = 16;
 
 /// Whether the ways can be counted here (a process of a job over MPI may have the rows of its part

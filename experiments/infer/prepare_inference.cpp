@@ -15,6 +15,7 @@
 #include "core/terminal/activity.hpp"
 #include "experiments/infer/read_edges.hpp"
 #include "experiments/infer/sample_stage.hpp"
+#include "experiments/run/agreement.hpp"
 
 namespace orrery {
 
@@ -123,7 +124,10 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_ranges(experiment, job);
   } else {
-    loaded.stages.push_back(of_all_ranks(read_whole(experiment, loaded.data), job));
+    const StageBefore read = read_whole(experiment, loaded.data);
+    require_same_data(
+        job, fmt::format("{} vertices, {} edges", loaded.data->vertices(), loaded.data->edges));
+    loaded.stages.push_back(of_all_ranks(read, job));
   }
   const auto settings = experiment.resolved.value("inference", nlohmann::ordered_json::object());
   if (experiment.statistics && settings.contains("preparation") && loaded.data->features) {

@@ -1,5 +1,8 @@
 #include "experiments/infer/read_edges.hpp"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "core/graph/read/streamed_dataset.hpp"
 #include "core/inference/input/edge_list_files.hpp"
 #include "core/terminal/plain_text.hpp"
+#include "experiments/run/agreement.hpp"
 
 namespace orrery {
 namespace {
@@ -96,6 +100,7 @@ std::optional<fs::path> folder_of_ranges(const Experiment& experiment) {
 LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
   const StreamedDataset streamed = open_streamed_dataset(experiment.dataset);
   NpyEdges edges(streamed.edges, streamed.vertices);
+  require_same_data(job, fmt::format("{} vertices, {} edges", streamed.vertices, edges.size()));
   const double before = received_so_far(job);
   RowsCost cost;
   HeldRows rows =
@@ -123,6 +128,9 @@ LoadedInference load_edge_list(const Experiment& experiment, const Job& job) {
   const int rank = job.world == nullptr ? 0 : job.world->rank();
   const int ranks = job.world == nullptr ? 1 : experiment.ranks();
   const bool stated = options.edge_list->vertices.has_value();
+  std::vector<std::int64_t> bytes;
+  for (const auto& file : files.files()) bytes.push_back(file.bytes);
+  require_same_data(job, fmt::format("files of {} B", fmt::join(bytes, ", ")));
 
   EdgesRead read;
   const auto counting = Clock::now();

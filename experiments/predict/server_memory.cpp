@@ -46,6 +46,11 @@ std::optional<ServerMemory> fullest_server(const Experiment& experiment, const P
   return fullest->second;
 }
 
+ServerTooSmall::ServerTooSmall(const ServerMemory& memory)
+    : OutOfMemory(fmt::format("all ranks of server {}", memory.server), memory.bytes(), 0,
+                  memory.room, "server"),
+      line_(server_memory_line(memory)) {}
+
 std::string server_memory_line(const ServerMemory& memory) {
   std::string kinds;
   for (const auto& [bytes, name] : {std::pair{memory.host, "host"},

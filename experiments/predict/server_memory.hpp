@@ -42,9 +42,14 @@ struct ServerMemory {
 std::optional<ServerMemory> fullest_server(const Experiment& experiment, const Programs& programs,
                                            std::int64_t in_flight);
 
-/// The ranks of a server hold more host memory together than it has.
-class ServerTooSmall : public ConfigError {
-  using ConfigError::ConfigError;
+/// The ranks of a server hold more host memory together than it has: server_memory_line() says so.
+class ServerTooSmall : public OutOfMemory {
+ public:
+  explicit ServerTooSmall(const ServerMemory& memory);
+  const char* what() const noexcept override { return line_.c_str(); }
+
+ private:
+  std::string line_;
 };
 
 /// Whether they fit, as a line; if not, with what to do.

@@ -268,7 +268,7 @@ void require_server_memory(const PreparedExperiment& prepared, const Programs& p
   if (!experiment.cluster || experiment.cluster->host.memory_bytes == 0) return;
   const std::optional<BatchesAhead> batches = in_flight(*prepared.strategy);
   const auto server = fullest_server(experiment, programs, batches ? batches->drawn : 0);
-  if (server && !server->fits()) throw ServerTooSmall("cluster", server_memory_line(*server));
+  if (server && !server->fits()) throw ServerTooSmall(*server);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ std::vector<std::pair<Json, std::vector<const FinishedRun*>>> groups(
   for (const FinishedRun& run : runs) {
     Json settings = run.experiment.settings;
     if (!settings.is_object() || !settings.contains("seed")) continue;
+    if (run.result.contains("out_of_memory")) continue;  // it has no numbers
     settings.erase("seed");
     const auto same = [&](const auto& group) { return group.first == settings; };
     auto group = std::find_if(found.begin(), found.end(), same);

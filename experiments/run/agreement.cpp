@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "core/base/error.hpp"
-#include "core/graph/files/checksum.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/config/version.hpp"
 #include "experiments/results/differences.hpp"
@@ -23,7 +22,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlaces[] = {
     "/dataset/path",           "/dataset/parts",       "/dataset/edge_list/files",
     "/dataset/features/files", "/dataset/degree_file", "/partition/file",
-    "/simulation/profile",     "/train/weights",       "/inference/weights"};
+    "/simulation/profile",     "/cluster/file",        "/simulate_on",
+    "/train/weights",          "/inference/weights"};
 
 Json without_places(Json settings) {
   for (const char* place : kPlaces) {
@@ -64,28 +64,15 @@ void require_same_settings(const Job& job, const std::vector<Experiment>& experi
   }
 }
 
-void require_same_data(const Job& job, const std::string& fingerprint,
-                       const std::vector<std::int32_t>& owners) {
+void require_same_data(const Job& job, const std::string& fingerprint) {
   if (job.world == nullptr) return;
-  const std::string cut = checksum(
-      {reinterpret_cast<const char*>(owners.data()), owners.size() * sizeof(std::int32_t)});
-  const auto all = job.world->gather(Json{{"data", fingerprint}, {"cut", cut}}.dump());
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const Json other = Json::parse(all[rank]);
-    if (other["data"] != fingerprint)
-      throw Error(
-          fmt::format("the data set of rank {} is not that of rank 0 (fingerprints {} and {}): "
-                      "put the same files on all machines",
-                      rank, other["data"].get<std::string>(), fingerprint));
-    if (other["cut"] != cut)
-      throw Error(
-          fmt::format("rank {} has cut the graph into other parts than rank 0, as another version "
-                      "of the partitioner "
-                      "or another partition.file does: cut it once (orrery partition --owners), "
-                      "and name that file as "
-                      "partition.file on all machines",
-                      rank));
-  }
+  const auto all = job.world->gather(fingerprint);
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != fingerprint)
+      throw Error(fmt::format(
+          "the data set of rank {} is not that of rank 0 ({} and {}): put the same files on all "
+          "machines",
+          rank, all[rank], fingerprint));
 }
 
 void require_shared_folder(const Job& job, const fs::path& folder) {

@@ -16,12 +16,11 @@ namespace orrery {
 /// Errors    Error: another version · ConfigError: the first key that differs
 void require_same_settings(const Job& job, const std::vector<Experiment>& experiments);
 
-/// Compares what they train on with that of rank 0: the fingerprint of the data (empty where none is known)
-/// and the part of each vertex. All processes of the job call it; rank 0 judges.
+/// Compares what tells the data of one process from that of another, as its fingerprint, with that of rank 0.
+/// All processes of the job call it before they use the data; rank 0 judges.
 ///
-/// Errors    Error: other data, or the same data cut otherwise
-void require_same_data(const Job& job, const std::string& fingerprint,
-                       const std::vector<std::int32_t>& owners);
+/// Errors    Error: other data
+void require_same_data(const Job& job, const std::string& fingerprint);
 
 /// Waits until this process sees the folder that rank 0 has made: a shared file system may take a minute.
 ///

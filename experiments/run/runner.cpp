@@ -1,6 +1,7 @@
 #include "experiments/run/runner.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
+#include "core/graph/files/checksum.hpp"
 #include "core/graph/read/load.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
@@ -127,6 +129,20 @@ int slowest_of(const std::vector<std::vector<EpochCost>>& costs) {
 /// Of the data of an experiment; empty where no process has all of it.
 std::string fingerprint_of(const PreparedExperiment& prepared) {
   return prepared.problem->data ? fingerprint_of(*prepared.problem->data) : "";
+}
+
+/// What must be alike on all processes of a job: of data in memory its fingerprint, and its weights of edges;
+/// of parts how large each is.
+std::string identity_of(const ProblemData& data) {
+  if (data.stored)
+    return fmt::format("parts of {} vertices", fmt::join(data.stored->sizes(), ", "));
+  std::string identity = data.data ? "fingerprint " + fingerprint_of(*data.data) : "counts";
+  if (data.edge_weights) {
+    const std::vector<float>& weights = data.edge_weights->of_graph.values;
+    identity += ", weights " + checksum({reinterpret_cast<const char*>(weights.data()),
+                                         weights.size() * sizeof(float)});
+  }
+  return identity;
 }
 
 /// Puts the result together.
@@ -278,6 +294,7 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
   const double age = process_age_seconds();
   const auto begin = std::chrono::steady_clock::now();
   const auto data = datasets_.load(asked);
+  if (job_.world != nullptr) require_same_data(job_, identity_of(data));
   const double load_seconds = seconds_since(begin);
   SetUp set_up;
   const auto cutting = std::chrono::steady_clock::now();
@@ -293,8 +310,6 @@ std::optional<FinishedRun> Runner::run_what_fits(const Experiment& asked,
 
   ExecuteOptions options = execute_options(experiment);
   const std::string fingerprint = fingerprint_of(prepared);
-  if (!prepared.problem->stored)
-    require_same_data(job_, fingerprint, prepared.problem->partition.owner);
   Earlier earlier;
   if (results != nullptr && options_.resume) {
     earlier = take_up(*results, experiment.resolved, fingerprint);

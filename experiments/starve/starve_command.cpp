@@ -38,11 +38,12 @@ struct StarveOptions {
 std::error_code obstacle(const std::filesystem::path& file) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path target = fs::weakly_canonical(fs::absolute(file), error);
-  if (error) return error;
-  const fs::file_status there = fs::status(target, error);
+  const fs::file_status there = fs::status(file, error);
   if (fs::is_directory(there)) return std::make_error_code(std::errc::is_a_directory);
   const bool replaced = !fs::exists(there) || fs::is_regular_file(there);
+  // What stands for a pipe has no other path.
+  const fs::path target = replaced ? fs::weakly_canonical(fs::absolute(file), error) : file;
+  if (replaced && error) return error;
   // the dot asks whether it is a folder
   const fs::path written = replaced ? target.parent_path() / "." : target;
   if (::access(written.c_str(), W_OK) == 0) return {};

@@ -202,11 +202,26 @@ TEST_F(Schemas, APlanRefusesWhatTheRanksOfAServerHoldTogether) {
         file(), host_bytes, in(std::to_string(host_bytes)).string()));
   };
   EXPECT_EQ(simulated(together), 0) << read("err");
-  EXPECT_EQ(simulated(together - 1), 2);
+  EXPECT_EQ(simulated(together - 1), 1);
   EXPECT_THAT(read("err"),
               ::testing::AllOf(::testing::HasSubstr("2 ranks of server 0 hold"),
                                ::testing::HasSubstr("of batches that are prepared ahead"),
                                ::testing::HasSubstr("a shorter strategy.pipeline")));
+
+  // A combination of a sweep that does not fit is a result, and the next one is simulated.
+  EXPECT_EQ(
+      orrery(fmt::format(
+          R"(run {} --quiet --set backend=sim --set 'strategy={{"type": "mini_batch", "fanouts": [2, 2]}}' )"
+          R"(--set 'cluster={{"file": "dgx-1", "gpus": 2}}' )"
+          R"(--set 'sweep={{"cluster.host_bytes": [{}, {}]}}' --out {})",
+          file(), together - 1, together, in("both").string())),
+      0)
+      << read("err");
+  const Json both = Json::parse(read("both/sweep.json"))["sweep"];
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0]["out_of_memory"]["tensor"], "all ranks of server 0");
+  EXPECT_EQ(both[0]["out_of_memory"]["capacity"], together - 1);
+  EXPECT_GT(both[1]["epoch_seconds"], 0);
 }
 
 TEST_F(Schemas, DescribeAValidation) {

@@ -298,9 +298,34 @@ TEST_F(MpiJob, WhoseRankHasOtherDataIsRefused) {
   };
   EXPECT_EQ(with("same"), 0) << read("err");
   EXPECT_EQ(with("other"), 1);
-  EXPECT_NE(read("err").find("rank 0: the data set of rank 1 is not that of rank 0 (fingerprints "),
+  EXPECT_NE(read("err").find("rank 0: the data set of rank 1 is not that of rank 0 (fingerprint "),
             std::string::npos)
       << read("err");
+}
+
+/// An inference reads ranges of the edges, so it compares how many there are.
+TEST_F(MpiJob, WhoseRankHasAnotherGraphIsRefusedBeforeItIsUsed) {
+  for (const int vertices : {300, 500})
+    ASSERT_EQ(shell(fmt::format(
+                  "{} dataset generate communities --vertices {} --edges 2000 --out {}",
+                  ORRERY_BINARY, vertices, (folder_ / std::to_string(vertices) / "set").string())),
+              0)
+        << read("err");
+  const std::string file = experiment(3);
+  for (const char* more :
+       {"run --set strategy.type=mini_batch --set strategy.fanouts=[2,2]", "infer"}) {
+    fs::remove_all(folder_ / "a");
+    const int status = shell(
+        fmt::format("{} sh -c 'd={}; if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then d={}; fi; export "
+                    "ORRERY_DATA=$d; "
+                    "exec \"$@\"' sh {} {} {} --set dataset={{\\\"path\\\":\\\"set\\\"}} --out {}",
+                    mpirun(2), (folder_ / "300").string(), (folder_ / "500").string(), ORRERY_MPI,
+                    more, file, (folder_ / "a").string()));
+    EXPECT_EQ(status, 1) << more;
+    EXPECT_NE(read("err").find("rank 0: the data set of rank 1 is not that of rank 0 ("),
+              std::string::npos)
+        << more << read("err");
+  }
 }
 
 /// Each process is alone in its own world.

@@ -1,6 +1,5 @@
 """What orrery watch says of runs and sweeps, from folders made by hand."""
 
-import importlib.util
 import io
 import json
 import re
@@ -8,9 +7,6 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-
-if not importlib.util.find_spec("rich"):
-    raise unittest.SkipTest("needs rich")
 
 import watch
 from rich.console import Console
@@ -70,6 +66,16 @@ class WatchedRun(Watching):
         self.assertIn("failed", self.seen(failed))
 
         self.assertFalse(self.asked.exists())
+
+    def test_that_failed_before_it_had_settings_says_why(self):
+        folder = self.run_of("early")
+        (folder / "config.json").unlink()
+        (folder / "failure.json").write_text(json.dumps({"message": "no data set of that name"}))
+
+        told = self.seen(folder)
+
+        self.assertIn("failed: no data set of that name", told)
+        self.assertNotIn("None", told)
 
     def test_that_ends_while_it_is_planned_has_no_forecast(self):
         folder = self.run_of()
