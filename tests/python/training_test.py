@@ -45,7 +45,8 @@ class Gcn:
         self.labels, self.split = np.load(folder / "labels.npy"), np.load(folder / "split.npy")
         a = np.zeros((N, N))
         a[destination, source] = np.load(folder / "edge_weights.npy") if weighted else 1
-        np.fill_diagonal(a, 1)
+        lacks = np.setdiff1d(np.arange(N), destination[destination == source])
+        a[lacks, lacks] = 1  # a self-loop that is there keeps its weight
         d = a.sum(1)
         self.a = a / np.sqrt(np.outer(d, d)) if normalisation == "symmetric" else a / d[:, None]
         self.train = np.flatnonzero(self.split == 0)
