@@ -69,13 +69,6 @@ class OpenFile {
   int descriptor_ = -1;
 };
 
-bool is_at(int descriptor, const fs::path& file) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::lstat(file.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr int kPatience = 3000;  // pauses: a process that writes for a minute was stopped
 
@@ -136,6 +129,13 @@ void flush(const fs::path& file) {
 }
 
 }  // namespace
+
+bool is_at(int descriptor, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
 
 void write_file(const fs::path& file, const std::string& text) {
   struct stat there {};

@@ -14,6 +14,9 @@ namespace orrery {
 /// Errors    Error naming the file and the system's reason; the old file then stays
 void write_file(const std::filesystem::path& file, const std::string& text);
 
+/// Whether a path still names what was opened; a link is not followed.
+bool is_at(int descriptor, const std::filesystem::path& path);
+
 /// Appends whole lines to a log, which is created if it is missing. If a full disk takes only half
 /// of them, that half is removed. `durable`: the lines are on the disk on return.
 ///

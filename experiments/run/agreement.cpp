@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Places of files: each machine may have its own. What is in them is compared as data.
+/// Places of files: each machine may have its own. What is in those of data is compared by require_same_data().
 constexpr const char* kPlaces[] = {
     "/dataset/path",           "/dataset/parts",       "/dataset/edge_list/files",
     "/dataset/features/files", "/dataset/degree_file", "/partition/file",

@@ -31,13 +31,6 @@ int locked(const fs::path& folder) {
   return -1;
 }
 
-bool is_at(int descriptor, const fs::path& folder) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::stat(folder.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
 /// ".NAME.partial-123": `prefix` followed by a process number.
 bool is_leftover(const std::string& name, const std::string& prefix) {
   return name.size() > prefix.size() && name.starts_with(prefix) &&
