@@ -479,4 +479,47 @@ MessageFlow NeighbourSampler::sample(std::span<const Vertex> seeds, const DrawKe
       scratch.content_->numbering);
 }
 
+MessageFlow NeighbourSampler::among(std::vector<Vertex> vertices, Scratch& scratch) const {
+  ORRERY_ASSERT(sampling_.copies == 1);
+  constexpr EdgeIndex kAhead = 16;  // entries whose numbers are on their way from memory
+  Csr block;
+  std::vector<EdgeIndex> edges;
+  std::int64_t scanned = 0;
+  const auto add_rows = [&](auto& numbering, std::int64_t first, std::int64_t count) {
+    for (std::int64_t row = first; row < first + count; ++row) {
+      const EdgeIndex begin = graph_.offsets[at(row)], end = graph_.offsets[at(row) + 1];
+      for (EdgeIndex e = begin; e < end; ++e) {
+        if (e + kAhead < graph_.nnz()) numbering.announce(graph_.columns[at(e + kAhead)]);
+        const Vertex number = numbering.find(graph_.columns[at(e)]);
+        if (number < 0) continue;
+        block.columns.push_back(number);
+        edges.push_back(e);
+      }
+      scanned += end - begin;
+      block.offsets.push_back(block.nnz());
+    }
+  };
+  std::visit(
+      [&](auto& numbering) {
+        numbering.begin();
+        std::vector<Vertex> numbered;
+        for (const Vertex v : vertices) numbering.number(v, numbered);
+        for (const Vertex v : vertices) {
+          const StackedRelations::Rows rows =
+              relations_ ? relations_->rows_of(v) : StackedRelations::Rows{v, 1};
+          add_rows(numbering, rows.first, rows.count);
+        }
+      },
+      scratch.content_->numbering);
+  block.cols = std::ssize(vertices);
+  block.rows = std::ssize(block.offsets) - 1;
+  MessageFlow flow;
+  flow.rows.assign(sampling_.fanouts.size() + 1, block.cols);
+  flow.blocks.push_back(std::move(block));
+  flow.edges.push_back(std::move(edges));
+  flow.vertices = std::move(vertices);
+  flow.scanned = scanned;
+  return flow;
+}
+
 }  // namespace orrery

@@ -57,6 +57,8 @@ struct MessageFlow {
   std::vector<std::int64_t> rows;
   std::vector<Csr> blocks;
   std::vector<std::vector<EdgeIndex>> edges;
+  /// Entries of the graph that were looked at one by one, to find those of among(); 0: edges were drawn.
+  std::int64_t scanned = 0;
 
   int layers() const { return static_cast<int>(blocks.size()); }
   std::int64_t sampled_edges() const;
@@ -112,6 +114,12 @@ class NeighbourSampler {
   ///           neighbours (sequential Poisson sampling)
   MessageFlow sample(std::span<const Vertex> seeds, const DrawKey& key, Scratch& scratch,
                      bool with_edges = false, const ExcludedEntries& excluded = {}) const;
+  /// All edges among these vertices, as one block for all layers: every level has them all, in this order.
+  ///
+  /// Shapes    vertices: distinct; blocks and edges have one entry
+  /// Requires  scratch for any number of seeds; copies = 1
+  /// Cost      one pass over all in-neighbours of the vertices
+  MessageFlow among(std::vector<Vertex> vertices, Scratch& scratch) const;
 
   const NeighbourSampling& sampling() const { return sampling_; }
   /// The most edges that a vertex takes; `hop`: 0 at the seeds.

@@ -40,6 +40,11 @@ class DenseNumbering : NumberingBase {
       entries_.assign(entries_.size(), 0);
   }
   void announce(Vertex v) const { prefetch_to_write(&entries_[at(v)]); }
+  /// The number of v; −1: it has none.
+  Vertex find(Vertex v) const {
+    const std::uint32_t entry = entries_[at(v)];
+    return entry >= base_ ? static_cast<Vertex>(entry - base_) : -1;
+  }
   /// The number of v; a new vertex gets the next number and is appended.
   Vertex number(Vertex v, std::vector<Vertex>& vertices) {
     std::uint32_t& entry = entries_[at(v)];
@@ -71,6 +76,12 @@ class TableNumbering : NumberingBase {
     if (next_sample(most_)) slots_.assign(slots_.size(), {});
   }
   void announce(Vertex v) const { prefetch_to_write(&slots_[first(v)]); }
+  Vertex find(Vertex v) const {
+    for (std::size_t i = first(v);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].entry < base_) return -1;
+      if (slots_[i].vertex == v) return static_cast<Vertex>(slots_[i].entry - base_);
+    }
+  }
   Vertex number(Vertex v, std::vector<Vertex>& vertices) {
     for (std::size_t i = first(v);; i = (i + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[i];

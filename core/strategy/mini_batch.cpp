@@ -315,6 +315,8 @@ class MiniBatch final : public Strategy {
     HostWork work = drawing_work(drawn, graph_bytes_, by_relation(problem_.model),
                                  (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
                                  made->relabelled_later());
+    if (made->scanned > 0)
+      work.more.push_back(scanning_work(made->scanned, problem_.facts().vertices));
     if (made->pairs)
       work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
     return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),

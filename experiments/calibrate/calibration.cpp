@@ -109,7 +109,7 @@ void add_host_tasks(Calibration& c, const HostTasks& tasks) {
         std::pair("sample", tasks.sample), std::pair("sample_vertices", tasks.sample_vertices),
         std::pair("sample_relations", tasks.sample_relations),
         std::pair("sample_relation_vertices", tasks.sample_relation_vertices),
-        std::pair("pairs", tasks.pairs)})
+        std::pair("scan", tasks.scan), std::pair("pairs", tasks.pairs)})
     c.profile.host[kind] = {rounded(price.launch_seconds), rounded(price.seconds_per_item),
                             rounded(price.bytes_per_second), price.thread_efficiency};
 }
@@ -123,9 +123,14 @@ void add_library(Calibration& c, const MeasuredLibrary& measured) {
 void add_in_place(Calibration& c, InPlace found) {
   c.in_place = std::move(found.samples);
   c.profile.variation = rounded(found.variation);
-  c.profile.in_place = fit_in_place(c.in_place);
-  for (auto& [key, table] : c.profile.in_place)
-    for (double& factor : table.seconds) factor = rounded(factor);
+  const auto factors = [&](sim::Operands operands) {
+    auto tables = fit_in_place(only(c.in_place, operands));
+    for (auto& [key, table] : tables)
+      for (double& factor : table.seconds) factor = rounded(factor);
+    return tables;
+  };
+  c.profile.in_place = factors(sim::Operands::of_graph);
+  c.profile.in_batches = factors(sim::Operands::of_batches);
   const sim::PriceErrors errors = errors_of(c.in_place);
   c.errors.operations = rounded(errors.operations);
   for (const auto& [kind, error] : errors.by_kind) c.errors.by_kind[kind] = rounded(error);

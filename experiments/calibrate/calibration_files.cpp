@@ -94,19 +94,30 @@ std::string source_of(const Calibration& c, const std::string& path) {
     return measured(
         fmt::format("exchanges and all-reduces of {}, by prices that come from other sizes",
                     c.gpu ? "1 and 8 MiB" : "64 and 512 KiB"));
-  if (path.starts_with("in_place."))
-    return measured(fmt::format(
-        "{} such operations inside of trainings of generated graphs, {}, over what the table says "
-        "of each",
-        std::count_if(c.in_place.begin(), c.in_place.end(),
-                      [&](const InPlaceSample& s) { return s.key == path.substr(9); }),
-        c.gpu ? "one rank" : "one rank to a core and one on all cores"));
+  for (const auto& [where, operands, who] :
+       {std::tuple("in_place.", sim::Operands::of_graph,
+                   c.gpu ? "one rank" : "one rank to a core and one on all cores"),
+        std::tuple("in_batches.", sim::Operands::of_batches, "one rank on sampled batches")})
+    if (path.starts_with(where))
+      return measured(fmt::format(
+          "{} such operations inside of trainings of generated graphs, {}, over what the table "
+          "says of each",
+          std::ranges::count_if(c.in_place,
+                                [&, key = path.substr(path.find('.') + 1)](const InPlaceSample& s) {
+                                  return s.operands == operands && s.key == key;
+                                }),
+          who));
   if (path.starts_with("host.kinds.checkpoint"))
     return measured("a small and a large checkpoint, written to the folder of temporary files");
   if (path.starts_with("host.kinds.serve"))
     return path.ends_with("launch_seconds")
                ? "0: what a message takes is the library's"
                : measured("one thread copies rows of 64 B and of 1 KiB from random places");
+  if (path.starts_with("host.kinds.scan"))
+    return measured(
+        "one thread looks for the edges among a sixteenth of the vertices, in a large generated "
+        "graph and "
+        "in a small one");
   if (path.starts_with("host.kinds.pairs"))
     return measured(
         "one thread draws a negative for each of 1000 links and finds the rows of their ends, in a "

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <span>
@@ -34,11 +35,12 @@ constexpr int kEpochs = 7;
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 const std::vector<double> kBytes{64 * kKiB, 512 * kKiB, 4 * kMiB, 32 * kMiB, 256 * kMiB};
 
-std::string file(const std::string& dataset, const std::string& model) {
+std::string file(const std::string& dataset, const std::string& model,
+                 const std::string& strategy = R"("type": "full_graph")") {
   return fmt::format(
-      R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{"type": "full_graph"}},
+      R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{{}}},
            "train": {{"epochs": {}, "eval_every": 0}}}})",
-      dataset, model, kEpochs);
+      dataset, model, strategy, kEpochs);
 }
 
 /// Graphs of 5,000 to 150,000 vertices; none is one of configs/validation.
@@ -60,6 +62,29 @@ std::vector<std::string> trainings(Effort effort) {
       file(R"("generate": "bter", "vertices": 150000, "edges": 2000000, "features": 128,
               "classes": 40)",
            R"("type": "gcn", "hidden": 64)"),
+  };
+}
+
+/// On sampled batches; none is one of configs/validation.
+std::vector<std::string> sampled_trainings(Effort effort) {
+  if (effort == Effort::tiny)
+    return {file(
+        R"("generate": "communities", "vertices": 2000, "edges": 16000, "features": 24, "classes": 5)",
+        R"("type": "sage", "hidden": 16)",
+        R"("type": "mini_batch", "batch": 300, "fanouts": [5, 5])")};
+  return {
+      file(R"("generate": "communities", "vertices": 30000, "edges": 240000, "features": 48,
+              "classes": 12)",
+           R"("type": "sage", "hidden": 48)",
+           R"("type": "mini_batch", "batch": 700, "fanouts": [8, 8])"),
+      file(R"("generate": "chung-lu", "vertices": 60000, "edges": 900000, "features": 100,
+              "classes": 24)",
+           R"("type": "gcn", "hidden": 128)",
+           R"("type": "mini_batch", "batch": 1500, "fanouts": [12, 6])"),
+      file(R"("generate": "rmat", "vertices": 16384, "edges": 200000, "features": 64,
+              "classes": 10)",
+           R"("type": "sage", "hidden": 96, "layers": 3)",
+           R"("type": "mini_batch", "batch": 400, "fanouts": [10, 5, 5])"),
   };
 }
 
@@ -88,20 +113,28 @@ double sum_of(std::span<const double> seconds) {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
-/// Of each operation, the mean of the epochs without the shortest and the longest. (The sum of the medians
-/// would be below the median of the sums: what delays an operation does so more often than what shortens
-/// it.)
-std::vector<double> typical(EpochSeconds epochs) {
-  std::sort(epochs.begin(), epochs.end(),
-            [](const auto& a, const auto& b) { return sum_of(a) < sum_of(b); });
-  if (epochs.size() > 2) {
-    epochs.pop_back();
-    epochs.erase(epochs.begin());
+/// The epochs without the shortest and the longest. (Means of these, and not medians of each operation: the
+/// sum of the medians would be below the median of the sums, for what delays an operation does so more often
+/// than what shortens it.)
+std::vector<std::size_t> typical(const EpochSeconds& epochs) {
+  std::vector<std::size_t> numbers(epochs.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  std::sort(numbers.begin(), numbers.end(),
+            [&](std::size_t a, std::size_t b) { return sum_of(epochs[a]) < sum_of(epochs[b]); });
+  if (numbers.size() > 2) {
+    numbers.pop_back();
+    numbers.erase(numbers.begin());
   }
+  return numbers;
+}
+
+/// Of each operation, the mean of the typical epochs.
+std::vector<double> typical_mean(const EpochSeconds& epochs) {
+  const std::vector<std::size_t> numbers = typical(epochs);
   std::vector<double> mean(epochs.front().size(), 0.0);
-  for (const std::vector<double>& epoch : epochs)
+  for (const std::size_t e : numbers)
     for (std::size_t i = 0; i < mean.size(); ++i)
-      mean[i] += epoch[i] / static_cast<double>(epochs.size());
+      mean[i] += epochs[e][i] / static_cast<double>(numbers.size());
   return mean;
 }
 
@@ -120,10 +153,14 @@ void add_rank(Trained& trained, const RankOutcome& outcome) {
     if (span.lane != Lane::compute) continue;
     const Op* op = ops[i++];
     if (!span.phase.in_epoch() || span.phase.epoch == 0) continue;
-    if (span.phase.epoch != last) epochs.emplace_back();
+    if (span.phase.epoch != last) {
+      epochs.emplace_back();
+      trained.ops.emplace_back();
+    }
     last = span.phase.epoch;
+    if (std::visit([]<class T>(const T&) { return Communicates<T>; }, *op)) continue;
     epochs.back().push_back(span.end - span.begin);
-    if (epochs.size() == 1) trained.ops.push_back(*op);
+    trained.ops.back().push_back(*op);
   }
 }
 
@@ -135,10 +172,11 @@ std::vector<RankOutcome> train_side_by_side(const PreparedExperiment& prepared, 
   options.kernels = kernels;
   options.keep_steps = true;
   options.timeline_epochs = {0, kEpochs};
-  // Takes no more of a GPU than it needs: others may use the rest.
-  const Program recorded = record_rank(body, 0, 1, {});
-  options.capacities.bytes[at(Space::device)] =
-      summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
+  if (kernels != "cpu") {  // takes no more of a GPU than it needs: others may use the rest
+    const Program recorded = record_rank(body, 0, 1, {});
+    options.capacities.bytes[at(Space::device)] =
+        summarise(recorded, Placement::uniform(1, 1)).peak_device_bytes;
+  }
   const RankHooks hooks{[](int) { return false; }, [](const EpochReport&, double) {}};
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(team.ranks));
   std::vector<std::exception_ptr> failures(outcomes.size());
@@ -203,38 +241,58 @@ std::vector<double> ratios(const std::vector<Sums>& sums) {
   return factors;
 }
 
-/// Trainings on every team.
-std::vector<Trained> train_all(const std::vector<std::string>& files,
-                               const std::vector<Team>& teams, const std::string& kernels,
+/// Trainings that begin with the same numbers, each on every team.
+struct Course {
+  std::vector<std::string> files;
+  std::vector<Team> teams;
+  sim::Operands operands = sim::Operands::of_graph;
+};
+
+std::vector<Trained> train_all(const std::vector<Course>& courses, const std::string& kernels,
                                const Report& report) {
+  std::size_t count = 0;
+  for (const Course& course : courses) count += course.files.size() * course.teams.size();
   std::vector<Trained> all;
-  for (std::size_t f = 0; f < files.size(); ++f) {
-    const Experiment experiment = parse_experiments(files[f], "calibration", {}).front();
-    const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
-    for (const Team& team : teams) {
-      Trained& trained = all.emplace_back();
-      trained.training = static_cast<int>(f);
-      trained.threads = team.threads;
-      for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
-        add_rank(trained, outcome);
-      report(static_cast<double>(all.size()) / static_cast<double>(files.size() * teams.size()),
-             fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
+  int training = 0;
+  for (const Course& course : courses)
+    for (const std::string& text : course.files) {
+      const Experiment experiment = parse_experiments(text, "calibration", {}).front();
+      const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
+      for (const Team& team : course.teams) {
+        Trained& trained = all.emplace_back();
+        trained.training = training;
+        trained.threads = team.threads;
+        trained.operands = course.operands;
+        for (const RankOutcome& outcome : train_side_by_side(prepared, team, kernels))
+          add_rank(trained, outcome);
+        report(static_cast<double>(all.size()) / static_cast<double>(count),
+               fmt::format("trainings (ranks x threads: {} x {})", team.ranks, team.threads));
+      }
+      ++training;
     }
-  }
   return all;
 }
 
 }  // namespace
 
+std::vector<InPlaceSample> only(const std::vector<InPlaceSample>& samples, sim::Operands operands) {
+  std::vector<InPlaceSample> some;
+  std::ranges::copy_if(samples, std::back_inserter(some),
+                       [&](const InPlaceSample& s) { return s.operands == operands; });
+  return some;
+}
+
 std::vector<Trained> train(Effort effort, int cores, const Report& report) {
   std::vector<Team> teams;
   for (const int threads : std::set<int>{1, cores})
     teams.push_back({std::max(1, cores / threads), threads});
-  return train_all(trainings(effort), teams, "cpu", report);
+  return train_all({{trainings(effort), teams},
+                    {sampled_trainings(effort), {{1, 1}}, sim::Operands::of_batches}},
+                   "cpu", report);
 }
 
 std::vector<Trained> train_on_gpu(Effort effort, const Report& report) {
-  return train_all(gpu_trainings(effort), {Team{}}, "cuda", report);
+  return train_all({{gpu_trainings(effort), {Team{}}}}, "cuda", report);
 }
 
 InPlace in_place_of(const std::vector<Trained>& trained, const sim::DeviceProfile& profile) {
@@ -242,17 +300,17 @@ InPlace in_place_of(const std::vector<Trained>& trained, const sim::DeviceProfil
   double squares = 0;
   int pairs = 0;
   for (const Trained& t : trained) {
-    for (const EpochSeconds& rank : t.ranks) {
-      const std::vector<double> seconds = typical(rank);
-      for (std::size_t i = 0; i < seconds.size(); ++i) {
-        const sim::PricePoint point = sim::price_point(t.ops[i]);
-        if (point.empty) continue;
-        found.samples.push_back({std::string(point.key), bytes_of(t.ops[i]),
-                                 static_cast<double>(t.threads),
-                                 sim::op_seconds(profile, t.ops[i], t.threads),
-                                 seconds[i] + profile.roofline.launch_seconds, t.training});
-      }
-    }
+    for (const EpochSeconds& rank : t.ranks)
+      for (const std::size_t e : typical(rank))
+        for (std::size_t i = 0; i < rank[e].size(); ++i) {
+          const Op& op = t.ops[e][i];
+          const sim::PricePoint point = sim::price_point(op);
+          if (point.empty) continue;
+          found.samples.push_back(
+              {std::string(point.key), bytes_of(op), static_cast<double>(t.threads),
+               sim::op_seconds(profile, op, t.threads),
+               rank[e][i] + profile.roofline.launch_seconds, t.training, t.operands});
+        }
     for (std::size_t r = 1; r < t.ranks.size(); r += 2, ++pairs)
       squares += squared_variation(t.ranks[r - 1], t.ranks[r]);
   }
@@ -263,7 +321,7 @@ InPlace in_place_of(const std::vector<Trained>& trained, const sim::DeviceProfil
 double squared_variation(const EpochSeconds& one, const EpochSeconds& other) {
   constexpr double kStretch = 1.0 / 8;
   constexpr double kMost = 0.5;  // of a logarithm: more is a disturbance
-  const std::vector<double> mean = typical(one);
+  const std::vector<double> mean = typical_mean(one);
   double sum = 0;
   int stretches = 0;
   for (std::size_t begin = 0, end = 0; begin < mean.size(); begin = end, ++stretches) {
@@ -314,15 +372,13 @@ std::map<std::string, sim::PriceTable> fit_in_place(const std::vector<InPlaceSam
 
 sim::PriceErrors errors_of(const std::vector<InPlaceSample>& samples) {
   constexpr double kCounts = 0.01;  // of a training
-  std::set<int> trainings;
-  for (const InPlaceSample& sample : samples) trainings.insert(sample.training);
-  if (trainings.size() < 2) return {};
+  std::map<sim::Operands, std::set<int>> trainings;
+  for (const InPlaceSample& sample : samples) trainings[sample.operands].insert(sample.training);
   Errors all;
   std::map<std::string, Errors> by_kind;
-  for (const int left_out : trainings) {
-    std::vector<InPlaceSample> others;
-    for (const InPlaceSample& sample : samples)
-      if (sample.training != left_out) others.push_back(sample);
+  const auto leave_out = [&](sim::Operands operands, int left_out) {
+    std::vector<InPlaceSample> others = only(samples, operands);
+    std::erase_if(others, [&](const InPlaceSample& s) { return s.training == left_out; });
     const auto factors = fit_in_place(others);
     std::map<double, std::map<std::string, Sums>> by_threads;
     for (const InPlaceSample& sample : samples) {
@@ -346,7 +402,10 @@ sim::PriceErrors errors_of(const std::vector<InPlaceSample>& samples) {
         if (sums.measured >= kCounts * total.measured)
           by_kind[kind].add(sums.priced / sums.measured / common);
     }
-  }
+  };
+  for (const auto& [operands, numbers] : trainings)
+    if (numbers.size() > 1)
+      for (const int left_out : numbers) leave_out(operands, left_out);
   sim::PriceErrors errors;
   errors.operations = all.mean();
   for (const auto& [kind, of_kind] : by_kind) errors.by_kind[kind] = of_kind.mean();

@@ -17,6 +17,7 @@
 #include "core/runtime/execute/exposed_rows.hpp"
 #include "core/runtime/execute/storage.hpp"
 #include "core/sample/links/link_batches.hpp"
+#include "core/sample/neighbour_sampler.hpp"
 #include "core/strategy/product/batch_products.hpp"
 #include "experiments/calibrate/time_ops.hpp"
 #include "experiments/config/load_problem.hpp"
@@ -223,9 +224,31 @@ std::pair<double, double> pair_seconds(const HostTasksBench& bench, DatasetCache
           static_cast<double>(pairing_work(pairs, links.graph_bytes()).bytes) / count};
 }
 
-sim::HostPrice pairs_price(const HostTasksBench& bench, Graphs& graphs) {
-  const auto [near, near_bytes] = pair_seconds(smaller(bench), graphs.near);
-  const auto [far, far_bytes] = pair_seconds(bench, graphs.far);
+/// Seconds and bytes (of scanning_work) of an entry that is looked at. Few of them are kept, because what is kept
+/// has the price of drawn edges.
+std::pair<double, double> scan_seconds(const HostTasksBench& bench, DatasetCache& graphs) {
+  constexpr std::int64_t kEvery = 16;
+  const Experiment experiment = in_batches(bench, kUntyped, bench.seeds);
+  const PreparedExperiment prepared = prepare(experiment, graphs.load(experiment));
+  const Csr& graph = *prepared.problem->data->graph;
+  std::vector<Vertex> vertices;
+  for (std::int64_t v = kEvery / 2; v < graph.rows; v += kEvery)
+    vertices.push_back(static_cast<Vertex>(v));
+  const NeighbourSampler sampler(CsrView(graph), {.fanouts = {kAllNeighbours}});
+  auto scratch = sampler.scratch(graph.rows);
+  std::int64_t scanned = 0;
+  const double seconds = median_seconds(
+      bench.repetitions, [&] { scanned = sampler.among(vertices, scratch).scanned; });
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, scanned));
+  return {seconds / count, static_cast<double>(scanning_work(scanned, graph.rows).bytes) / count};
+}
+
+/// From both graphs; `seconds` tells those and the bytes of an item.
+sim::HostPrice price_of_items(const HostTasksBench& bench, Graphs& graphs,
+                              std::pair<double, double> (*seconds)(const HostTasksBench&,
+                                                                   DatasetCache&)) {
+  const auto [near, near_bytes] = seconds(smaller(bench), graphs.near);
+  const auto [far, far_bytes] = seconds(bench, graphs.far);
   return by_memory(near, near_bytes, far, far_bytes);
 }
 
@@ -264,7 +287,8 @@ HostTasks measure_host_tasks(const HostTasksBench& bench) {
           .sample_vertices = sample_price(bench, kOfVertices, untyped),
           .sample_relations = sample_price(bench, kByRelation, typed),
           .sample_relation_vertices = sample_price(bench, kOfRelationVertices, typed),
-          .pairs = pairs_price(bench, untyped),
+          .scan = price_of_items(bench, untyped, scan_seconds),
+          .pairs = price_of_items(bench, untyped, pair_seconds),
           .memory_bytes_per_second = memory_rate(bench, table)};
 }
 

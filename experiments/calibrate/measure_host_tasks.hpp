@@ -15,6 +15,7 @@ struct HostTasks {
   sim::HostPrice sample_vertices;   ///< of one that a device relabels and transposes
   sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
   sim::HostPrice sample_relation_vertices;  ///< of such a one that a device relabels and transposes
+  sim::HostPrice scan;                 ///< of the entries that a batch of clusters is found among
   sim::HostPrice pairs;                ///< of links with negatives, whose rows are found, by pairs
   double memory_bytes_per_second = 0;  ///< that all cores together read and write
 };
@@ -35,8 +36,8 @@ HostTasksBench host_tasks_bench(Effort effort, int cores);
 
 /// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
 /// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
-/// with numbers and without them, and by relation in a typed one, with one thread; draws negatives
-/// for links; copies the table with all cores.
+/// with numbers and without them, and by relation in a typed one, with one thread; finds the edges among
+/// parts of a graph; draws negatives for links; copies the table with all cores.
 ///
 /// Errors    Error (folder not writable, disk full)
 HostTasks measure_host_tasks(const HostTasksBench& bench);

@@ -57,16 +57,21 @@ class Validator {
     // An interrupted row leaves nothing; a folder of an earlier start is not ours to remove.
     std::optional<RemovedIfInterrupted> under_way;
     if (!fs::exists(folder)) under_way.emplace(folder);
-    // Forecasts come first: they take a moment, and what they lack is reported before the long run.
+    // A single run comes after its forecasts: they take a moment, and what they lack is reported before.
+    // Repeats run before and after them, so that a machine that changed its speed meanwhile shows.
     if (experiment.resolved.contains("inference")) {
       compare_inferences(row, experiment, folder);
       return row;
     }
+    std::vector<Json> runs;
+    const calibrate::WorkWatch watch;
+    run(runs, options_.repeats / 2, experiment, folder);
     const Json simulated = forecast(experiment, "sim", folder);
     if (!why_no_equations(experiment.strategy, experiment.model))
       row.model_seconds = forecast(experiment, "model", folder)["epoch_seconds"].get<double>();
-    const calibrate::WorkWatch watch;
-    const Json real = real_result(experiment, folder);
+    run(runs, options_.repeats - options_.repeats / 2, experiment, folder);
+    for (const Json& result : runs) row.repeats.push_back(result["epoch_seconds"]);
+    const Json real = median_run(std::move(runs));
     // Ranks over links are no children of this process, so they say themselves what others did.
     const Json others = experiment.netcluster.empty() ? calibrate::other_work_json(watch.seen())
                                                       : real["other_work"];
@@ -100,6 +105,7 @@ class Validator {
           repeats.emplace_back(Repeat{stages_of(real, simulated), 0, real["other_work"]});
       for (const StageSeconds& stage : repeat.stages) repeat.seconds += stage.real;
     }
+    for (const Repeat& repeat : repeats) row.repeats.push_back(repeat.seconds);
     std::sort(repeats.begin(), repeats.end(),
               [](const Repeat& a, const Repeat& b) { return a.seconds < b.seconds; });
     const Repeat& median = repeats[(repeats.size() - 1) / 2];
@@ -130,11 +136,13 @@ class Validator {
     row.disturbed = !others["note"].is_null();
   }
 
-  /// The median of the repeats.
-  Json real_result(const Experiment& experiment, const fs::path& folder) {
+  void run(std::vector<Json>& results, int times, const Experiment& experiment,
+           const fs::path& folder) {
     const Activity running(fmt::format("running {}", experiment.name));
-    std::vector<Json> results;
-    for (int i = 0; i < options_.repeats; ++i) results.push_back(real_.run(experiment, folder));
+    for (int i = 0; i < times; ++i) results.push_back(real_.run(experiment, folder));
+  }
+
+  static Json median_run(std::vector<Json> results) {
     std::sort(results.begin(), results.end(),
               [](const Json& a, const Json& b) { return a["epoch_seconds"] < b["epoch_seconds"]; });
     return results[(results.size() - 1) / 2];

@@ -198,7 +198,7 @@ Json table_json(const sim::PriceTable& table, const std::string& source, const c
 void require_scalable(const std::string& path, const std::string& kind) {
   std::vector<std::string> known = keys_and_kinds();
   known.insert(known.end(),
-               {"sample", "sample_vertices", "sample_relations", "sample_relation_vertices",
+               {"sample", "sample_vertices", "sample_relations", "sample_relation_vertices", "scan",
                 "pairs", "cut", "serve"});  // tasks of hosts
   if (kind != "*") require_known(path, kind, known);
 }
@@ -229,6 +229,9 @@ sim::DeviceProfile make_profile(const Json& file, Efficiencies which) {
   if (file.contains("in_place"))
     for (const auto& [key, table] : file["in_place"].items())
       profile.in_place[key] = table_of("in_place." + key, key, table, "factors");
+  if (file.contains("in_batches"))
+    for (const auto& [key, table] : file["in_batches"].items())
+      profile.in_batches[key] = table_of("in_batches." + key, key, table, "factors");
   if (file.contains("scale"))
     for (const auto& [kind, factor] : file["scale"].items()) {
       require_scalable("scale." + kind, kind);
@@ -340,6 +343,8 @@ Json profile_json(const sim::DeviceProfile& profile, const std::string& descript
   }
   for (const auto& [key, table] : profile.in_place)
     file["in_place"][key] = table_json(table, source_of("in_place." + key), "factors");
+  for (const auto& [key, table] : profile.in_batches)
+    file["in_batches"][key] = table_json(table, source_of("in_batches." + key), "factors");
   return file;
 }
 

@@ -108,7 +108,28 @@ constexpr RowClass kRowClasses[] = {
     {"oversubscribed", "with more ranks than cores",
      [](const ValidationRow& r) { return r.oversubscribed; }},
     {"held_out", "with enough cores, not seen by calibration",
-     [](const ValidationRow& r) { return !r.oversubscribed && !r.used_by_calibration; }}};
+     [](const ValidationRow& r) { return !r.oversubscribed && !r.used_by_calibration; }},
+    {"agreeing", "with enough cores, whose repeats agree",
+     [](const ValidationRow& r) { return !r.oversubscribed && r.agrees(); }}};
+
+/// How many of the rows that were repeated agree.
+struct Agreement {
+  std::size_t rows = 0, agree = 0;
+  double share() const { return static_cast<double>(agree) / static_cast<double>(rows); }
+  bool enough() const { return share() >= kEnoughAgree; }
+};
+Agreement agreement_of(const std::vector<ValidationRow>& rows) {
+  Agreement found;
+  for (const ValidationRow& row : rows) {
+    found.rows += row.spread() ? 1 : 0;
+    found.agree += row.agrees() ? 1 : 0;
+  }
+  return found;
+}
+Json agreement_json(const Agreement& found) {
+  if (found.rows == 0) return nullptr;
+  return {{"rows", found.rows}, {"agree", found.agree}, {"enough", found.enough()}};
+}
 
 /// How many measured times lie within their intervals.
 struct Coverage {
@@ -230,6 +251,19 @@ std::vector<StageSeconds> stages_of(const Json& real, const Json& simulated) {
   return list;
 }
 
+std::optional<double> ValidationRow::classes_off() const {
+  if (!stages.empty()) return std::nullopt;
+  double off = 0;
+  for (const ClassName& c : kClasses) off += std::abs(simulated.*c.seconds - real.*c.seconds);
+  return off / real_seconds;
+}
+
+std::optional<double> ValidationRow::spread() const {
+  if (repeats.size() < 2) return std::nullopt;
+  const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
+  return *most / *least - 1;
+}
+
 bool ValidationRow::covered() const {
   return errors && std::abs(std::log(real_seconds / simulated_seconds)) <= half_width(*errors);
 }
@@ -291,6 +325,9 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
                     {"disturbed", row.disturbed},
                     {"real_seconds", row.real_seconds},
                     {"simulated_seconds", row.simulated_seconds},
+                    {"repeat_seconds", row.repeats},
+                    {"spread", or_null(row.spread())},
+                    {"classes_off", or_null(row.classes_off())},
                     {"model_seconds", or_null(row.model_seconds)},
                     {"error", row.error()},
                     {"model_error", or_null(row.model_error())},
@@ -320,6 +357,7 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
           {"max_abs_error", all.most},
           {"by_class", by_class},
           {"intervals", intervals},
+          {"repeats", agreement_json(agreement_of(rows))},
           {"rank_correlation", or_null(strategies.correlation)},
           {"winner",
            {{"groups", strategies.groups},
@@ -329,7 +367,7 @@ Json validation_json(const std::vector<ValidationRow>& rows) {
 }
 
 std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
-  Table table({"setting", "real", "simulated", "error", "model", "error"});
+  Table table({"setting", "real", "simulated", "error", "classes off", "model", "error"});
   std::vector<std::string> header{"real > simulated seconds by class"};
   for (const ClassName& c : kClasses) header.insert(header.end(), {c.name, ""});
   Table classes(header);
@@ -339,9 +377,13 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
   bool inferences = false;
   for (const ValidationRow& row : rows) {
     const char* mark = row.disturbed ? " (*)" : "";
-    table.add({row.setting(), human_seconds(row.real_seconds),
+    const bool apart = row.spread() && !row.agrees();
+    table.add({row.setting(),
+               human_seconds(row.real_seconds) +
+                   (apart ? fmt::format(" (runs {:.0f} % apart)", 100 * *row.spread()) : ""),
                with_interval(row.simulated_seconds, row.errors),
                signed_percent(row.error()) + (row.errors && !row.covered() ? " out" : "") + mark,
+               row.classes_off() ? fmt::format("{:.0f} %", 100 * *row.classes_off()) : "-",
                row.model_seconds ? human_seconds(*row.model_seconds) : "-",
                row.model_seconds ? signed_percent(*row.model_error()) + mark : "-"});
     for (const StageSeconds& stage : row.stages)
@@ -380,6 +422,15 @@ std::string validation_text(const std::vector<ValidationRow>& rows, int width) {
           100.0 * static_cast<double>(found.covered) / static_cast<double>(found.rows),
           100 * kIntervalShare, 100 * *found.median_half_width);
   }
+  if (const Agreement found = agreement_of(rows); found.rows > 0)
+    text += fmt::format(
+        "repeats agree within {:.0f} % in {} of {} rows ({:.0f} %){}\n", 100 * kAgreement,
+        found.agree, found.rows, 100 * found.share(),
+        found.enough()
+            ? ""
+            : fmt::format(": fewer than {:.0f} %, so the machine was too unsteady for the errors "
+                          "to say much about the simulation",
+                          100 * kEnoughAgree));
   const auto busy =
       std::count_if(rows.begin(), rows.end(), [](const ValidationRow& r) { return r.disturbed; });
   if (busy > 0)

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "sim/price/op_seconds.hpp"
 #include "sim/price/price_point.hpp"
 #include "sim/price/price_table.hpp"
 #include "sim/price/profile_entry.hpp"
@@ -97,11 +98,12 @@ double least_seconds(const DeviceProfile& profile, const Op& op, int threads, Di
   const double factor = scale_of(profile, point.key);
   const auto table = profile.tables.find(std::string(point.key));
   if (table != profile.tables.end()) {
-    const auto inside = profile.in_place.find(table->first);
-    const double in_place = inside == profile.in_place.end()
-                                ? 1
-                                : least_of(inside->second, op, point, threads, division, false);
-    return factor * in_place * least_of(table->second, op, point, threads, division, true);
+    const auto inside = [&](Operands operands) {
+      const PriceTable* factors = factors_inside(profile, table->first, operands);
+      return factors == nullptr ? 1 : least_of(*factors, op, point, threads, division, false);
+    };
+    return factor * std::min(inside(Operands::of_graph), inside(Operands::of_batches)) *
+           least_of(table->second, op, point, threads, division, true);
   }
   const Roofline::Efficiency* efficiency = entry(profile.roofline.by_kind, point.key);
   return efficiency == nullptr ? 0 : factor * roofline_bound(op, profile.roofline, *efficiency);

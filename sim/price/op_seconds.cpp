@@ -25,7 +25,16 @@ double look_up(const PriceTable& table, const Op& op, const PricePoint& point, i
 
 }  // namespace
 
-double op_seconds(const DeviceProfile& profile, const Op& op, int threads) {
+const PriceTable* factors_inside(const DeviceProfile& profile, const std::string& key,
+                                 Operands operands) {
+  if (operands == Operands::of_batches)
+    if (const auto found = profile.in_batches.find(key); found != profile.in_batches.end())
+      return &found->second;
+  const auto found = profile.in_place.find(key);
+  return found == profile.in_place.end() ? nullptr : &found->second;
+}
+
+double op_seconds(const DeviceProfile& profile, const Op& op, int threads, Operands operands) {
   const PricePoint point = price_point(op);
   double factor = scale_of(profile, point.key);
   const auto table = profile.tables.find(std::string(point.key));
@@ -37,8 +46,8 @@ double op_seconds(const DeviceProfile& profile, const Op& op, int threads) {
                     profile.name, to_string(op), point.key));
   if (point.empty) return factor * profile.roofline.launch_seconds;
   if (table != profile.tables.end()) {
-    if (const auto inside = profile.in_place.find(table->first); inside != profile.in_place.end())
-      factor *= look_up(inside->second, op, point, threads);
+    if (const PriceTable* inside = factors_inside(profile, table->first, operands))
+      factor *= look_up(*inside, op, point, threads);
     return factor * look_up(table->second, op, point, threads);
   }
   return factor * roofline_seconds(op, profile.roofline, *efficiency);

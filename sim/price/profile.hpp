@@ -79,6 +79,9 @@ struct DeviceProfile {
   /// Keyed by price key. They hold factors in the place of seconds: an operation inside a training
   /// takes that many times as long as its table says, because it finds other data in the caches.
   std::map<std::string, PriceTable> in_place;
+  /// The same for operations of sampled batches, whose operands another thread has just written. A key that
+  /// is missing here has the factor of in_place.
+  std::map<std::string, PriceTable> in_batches;
   Roofline roofline;
   /// Multiplies the price of a key, else of a kind, and of all by "*" (host tasks only by their
   /// kind): a fitted rate, which the result shows.

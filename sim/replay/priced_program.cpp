@@ -97,6 +97,8 @@ class Pricer {
   }
 
   void set_phase(const Phase& phase) {
+    loads_ = loads_ || (phase.stage == Stage::load && phase.in_epoch());
+    operands_ = loads_ && phase.in_epoch() ? Operands::of_batches : Operands::of_graph;
     const std::uint32_t number =
         phase_numbers_.of({static_cast<int>(phase.stage), phase.epoch, phase.layer},
                           [&] { schedule_->phases.push_back(phase); });
@@ -127,8 +129,8 @@ class Pricer {
 
   std::uint32_t work(Lane lane, const Op& op) {
     const int threads = lane == Lane::compute ? threads_ : 1;
-    return number_of({kind(kind_of(op)), threads, op_seconds(profile_, op, threads), flops_of(op),
-                      bytes_of(op), 0});
+    return number_of({kind(kind_of(op)), threads, op_seconds(profile_, op, threads, operands_),
+                      flops_of(op), bytes_of(op), 0});
   }
 
   std::uint32_t task(const HostWork& work) {
@@ -272,6 +274,8 @@ class Pricer {
   std::shared_ptr<RankSchedule> schedule_;
   GroupTable groups_;
   std::uint16_t phase_ = 0;
+  bool loads_ = false;  ///< batches, in its epochs
+  Operands operands_ = Operands::of_graph;
   std::int64_t device_bytes_ = 0;
   Issued issued_;
   std::vector<Event> tasks_;  ///< by id: the points after them

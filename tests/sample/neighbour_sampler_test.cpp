@@ -520,5 +520,41 @@ TEST(NeighbourSampler, DrawsAmongWhatIsNotExcluded) {
             (std::vector<Vertex>{2, 3, 5, 6}));
 }
 
+/// The edges among some vertices are those of the graph whose ends both are, in order, whoever was numbered
+/// before.
+TEST(EdgesAmongVertices, AreAllWhoseEndsAreBothThere) {
+  const Csr& graph = skewed();
+  const NeighbourSampler sampler(graph, {.fanouts = {kAllNeighbours, kAllNeighbours}});
+  NeighbourSampler::Scratch scratch = sampler.scratch(graph.rows);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Vertex> vertices;
+    for (Vertex v = round; v < graph.rows; v += 5 + round) vertices.push_back(v);
+
+    const MessageFlow flow = sampler.among(vertices, scratch);
+
+    ASSERT_EQ(flow.blocks.size(), 1U);
+    EXPECT_EQ(flow.rows, (std::vector<std::int64_t>(3, std::ssize(vertices))));
+    std::vector<std::pair<Vertex, Vertex>> wanted, found;
+    std::vector<EdgeIndex> places;
+    std::int64_t scanned = 0;
+    for (const Vertex v : vertices) {
+      scanned += graph.degree(v);
+      for (EdgeIndex e = graph.offsets[at(v)]; e < graph.offsets[at(v) + 1]; ++e)
+        if (std::find(vertices.begin(), vertices.end(), graph.columns[at(e)]) != vertices.end()) {
+          wanted.emplace_back(v, graph.columns[at(e)]);
+          places.push_back(e);
+        }
+    }
+    const Csr& block = flow.blocks[0];
+    for (std::int64_t r = 0; r < block.rows; ++r)
+      for (const Vertex c : block.row(r)) found.emplace_back(vertices[at(r)], vertices[at(c)]);
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(flow.edges[0], places);
+    EXPECT_EQ(flow.scanned, scanned);
+    EXPECT_GT(found.size(), 0U);
+    EXPECT_LT(std::ssize(found), scanned);
+  }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -35,6 +35,11 @@ HostWork drawing_work(std::int64_t edges, std::int64_t graph_bytes, bool grouped
           from_memory((2 + values) * static_cast<double>(edges), graph_bytes), 1};
 }
 
+HostWork scanning_work(std::int64_t entries, std::int64_t vertices) {
+  // The place of its column in the table of numbers, which has 4 bytes for each vertex.
+  return {"scan", entries, from_memory(static_cast<double>(entries), 4 * vertices), 1};
+}
+
 HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes) {
   // For both ends the row that tells whether a pair is an edge, and a place in a table.
   return {"pairs", pairs, from_memory(4 * static_cast<double>(pairs), graph_bytes), 1};

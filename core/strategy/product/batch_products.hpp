@@ -29,6 +29,10 @@ constexpr std::int64_t structure_bytes(std::int64_t vertices, std::int64_t entri
 HostWork drawing_work(std::int64_t edges, std::int64_t graph_bytes, bool grouped = false,
                       int values = 0, bool relabelled_later = false);
 
+/// The work of looking at so many entries of a graph of so many vertices for those whose ends are both in a
+/// batch.
+HostWork scanning_work(std::int64_t entries, std::int64_t vertices);
+
 /// The work of drawing negatives for links, and of finding the rows of the ends of so many pairs, which
 /// are looked up in a graph of so many bytes.
 HostWork pairing_work(std::int64_t pairs, std::int64_t graph_bytes);

@@ -259,6 +259,7 @@ std::int64_t most_seeds_of(const Problem& problem, const MiniBatchSettings& sett
       settings.seeds == SeedsFrom::all ? (settings.batch + ranks - 1) / ranks : settings.batch;
   const std::int64_t all = problem.facts().vertices;
   if (links) return std::min(links->most_ends(), all);
+  if (!draws_seeds(settings.sampler)) return all;
   return each > all ? all : std::min(each * together, all);
 }
 
@@ -447,32 +448,10 @@ std::vector<Vertex> SampledBatches::subgraph(int rank, int epoch, int step) cons
 
 /// Every level has all vertices, in ascending order.
 MessageFlow SampledBatches::induced(std::vector<Vertex> vertices) const {
-  MessageFlow flow;
-  const std::size_t layers = sampler_.sampling().fanouts.size();
-  const Csr& graph = relations_ ? relations_->rows : *graph_;
-  Csr block;
-  std::vector<EdgeIndex> edges;
-  block.cols = static_cast<std::int64_t>(vertices.size());
-  const auto add_row = [&](std::int64_t row) {
-    for (EdgeIndex e = graph.offsets[at(row)]; e < graph.offsets[at(row) + 1]; ++e) {
-      const Vertex u = graph.columns[at(e)];
-      const auto found = std::lower_bound(vertices.begin(), vertices.end(), u);
-      if (found == vertices.end() || *found != u) continue;
-      block.columns.push_back(static_cast<Vertex>(found - vertices.begin()));
-      edges.push_back(e);
-    }
-    block.offsets.push_back(block.nnz());
-  };
-  for (const Vertex v : vertices) {
-    const StackedRelations::Rows rows =
-        relations_ ? relations_->rows_of(v) : StackedRelations::Rows{v, 1};
-    for (std::int64_t k = 0; k < rows.count; ++k) add_row(rows.first + k);
-  }
-  block.rows = std::ssize(block.offsets) - 1;
-  flow.rows.assign(layers + 1, block.cols);
-  flow.blocks.push_back(std::move(block));  // that of all layers
-  flow.edges.push_back(std::move(edges));
-  flow.vertices = std::move(vertices);
+  Scratch scratch = take_scratch();
+  MessageFlow flow = sampler_.among(std::move(vertices), scratch);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(scratch));
   return flow;
 }
 
@@ -558,6 +537,7 @@ std::span<const EdgeIndex> positions_of(const MessageFlow& flow, std::size_t blo
 SampledBatch SampledBatches::made_of(MessageFlow flow, const ExcludedEntries& excluded) const {
   SampledBatch made;
   made.edges = flow.sampled_edges();
+  made.scanned = flow.scanned;
   made.rows = std::move(flow.rows);
   made.alike = has_subgraphs();
   if (relations_)

@@ -183,7 +183,8 @@ struct SampledBatch {
   std::shared_ptr<const std::vector<float>> target_weights;
   std::shared_ptr<const PairRows> pairs;  ///< that are scored, where links are learned
   WantedRows features;
-  std::int64_t edges = 0;  ///< that were drawn
+  std::int64_t edges = 0;    ///< that were drawn
+  std::int64_t scanned = 0;  ///< MessageFlow::scanned
 };
 
 /// The batches of all ranks of a problem, each a function of its rank, epoch and step. Every

@@ -7,6 +7,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/rng.hpp"
+#include "sim/price/price_point.hpp"
 #include "sim/price/price_table.hpp"
 
 namespace orrery::calibrate {
@@ -78,6 +79,21 @@ TEST(InPlace, OneTrainingSaysNothingOfErrors) {
   EXPECT_FALSE(errors_of({{"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0}}).known());
 }
 
+TEST(InPlace, OperationsOfBatchesNeitherLendFactorsToOthersNorTakeThem) {
+  using sim::Operands;
+  const std::vector<InPlaceSample> samples{
+      {"spmm", 4 * kBytesPerMiB, 1, 1, 2, 0, Operands::of_graph},
+      {"spmm", 4 * kBytesPerMiB, 1, 1, 3, 1, Operands::of_graph},
+      {"spmm", 4 * kBytesPerMiB, 1, 1, 9, 2, Operands::of_batches}};
+
+  EXPECT_NEAR(factor(fit_in_place(only(samples, Operands::of_graph)).at("spmm"), 1, kBytesPerMiB),
+              2.5, 1e-12);
+  EXPECT_NEAR(factor(fit_in_place(only(samples, Operands::of_batches)).at("spmm"), 1, kBytesPerMiB),
+              9, 1e-12);
+  // The only training on batches is priced by none.
+  EXPECT_NEAR(errors_of(samples).operations, std::log(1.5), 1e-12);
+}
+
 /// Operations of 1, 2 and 3 ms that vary by a tenth on each rank, and by a quarter on both at once; one rank is
 /// half as fast.
 TEST(InPlace, VariationIsWhatEachRankHasByItself) {
@@ -103,8 +119,7 @@ TEST(InPlace, VariationIsWhatEachRankHasByItself) {
 TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPriceAndRanksDiffer) {
   sim::DeviceProfile profile;
   profile.name = "flat";
-  for (const char* key : {"spmm", "gemm", "gemm/transpose_a", "gemm/transpose_b", "activate",
-                          "activate/dropout", "activate_backward", "column_sum", "loss", "adam"})
+  for (const std::string& key : sim::price_keys())
     profile.tables[key] = {{{"threads", {1}}}, {1e-3}, 0};
 
   const InPlace found =
@@ -119,6 +134,7 @@ TEST(InPlace, EverySampleOfATrainingIsOfAnOperationWithAPriceAndRanksDiffer) {
     EXPECT_GT(sample.bytes, 0);
     EXPECT_TRUE(sample.threads == 1 || sample.threads == 2);
   }
+  EXPECT_GT(only(found.samples, sim::Operands::of_batches).size(), 30U);
 }
 
 }  // namespace

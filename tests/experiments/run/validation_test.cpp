@@ -76,6 +76,38 @@ TEST(Errors, AreToldApartByClass) {
   EXPECT_NEAR(by_class["held_out"]["mean_abs_error"].get<double>(), 0.1, 1e-12);
 }
 
+TEST(Repeats, ThatDoNotAgreeSayThatErrorsSayLittle) {
+  std::vector<ValidationRow> rows(5, row("", 10, 11));
+  EXPECT_TRUE(validation_json(rows)["repeats"].is_null()) << "nothing was repeated";
+  EXPECT_EQ(validation_text(rows, 200).find("repeats"), std::string::npos);
+  for (ValidationRow& r : rows) r.repeats = {10.2, 9.8, 10};  // 4.1 % apart
+  rows[4].repeats = {10, 10.6, 10};
+  EXPECT_NEAR(*rows[4].spread(), 0.06, 1e-12);
+
+  const Json all = validation_json(rows);
+
+  EXPECT_EQ(all["repeats"]["agree"], 4);
+  EXPECT_TRUE(all["repeats"]["enough"]);
+  EXPECT_EQ(all["by_class"]["agreeing"]["rows"], 4);
+  const std::string text = validation_text(rows, 200);
+  EXPECT_NE(text.find("repeats agree within 5 % in 4 of 5 rows (80 %)\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("10.00 s (runs 6 % apart)"), std::string::npos) << text;
+  rows[3].repeats = {10, 12};
+  EXPECT_FALSE(validation_json(rows)["repeats"]["enough"]);
+  EXPECT_NE(validation_text(rows, 200).find("too unsteady"), std::string::npos);
+}
+
+TEST(Classes, ThatCancelShowBesideTheEpoch) {
+  ValidationRow r = row("", 10, 10);
+  r.real = {.spmm = 4, .gemm = 6};
+  r.simulated = {.spmm = 6, .gemm = 4};
+
+  EXPECT_NEAR(*r.classes_off(), 0.4, 1e-12);
+  EXPECT_NEAR(validation_json({r})["rows"][0]["classes_off"].get<double>(), 0.4, 1e-12);
+  EXPECT_NE(validation_text({r}, 200).find("40 %"), std::string::npos);
+}
+
 TEST(Stages, OfAnInferenceAreThoseThatBothSidesHave) {
   const auto result = [](double first, double second) {
     return Json{{"stages",
