@@ -133,7 +133,7 @@ def enough(told):
         yield f"Nothing else was tried: {told['not_replayed']}."
     for name, tried, which, words in [("capacities", "capacities", "enough_capacity", capacities),
                                       ("cache", "caches", "enough_cache", cache)]:
-        if told[tried]:
+        if told[tried] and told[which] is not None:
             best = told[tried][told[which]]
             yield f"Enough {name}, simulated: {words(best)}. {epoch(best, told)}."
     if (told["other_work"] or {}).get("note"):

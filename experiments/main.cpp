@@ -138,7 +138,8 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   // The first rank does what not all ranks run together.
   const std::string word = argc > 1 ? argv[1] : "run";
-  if (launch_from_environment().rank > 0 && word != "run" && word != "sweep" && word != "infer")
+  if (launch_from_environment().rank > 0 && word != "run" && word != "sweep" && word != "infer" &&
+      word != "starve")
     return 0;
   std::unique_ptr<CLI::App> app;
   try {

@@ -43,7 +43,7 @@ class OpenFile {
 
   int descriptor() const { return descriptor_; }
 
-  void write(const std::string& text) const {
+  void write(std::string_view text) const {
     for (std::size_t done = 0; done < text.size();) {
       const ssize_t n = ::write(descriptor_, text.data() + done, text.size() - done);
       if (n < 0 && errno == EINTR) continue;
@@ -138,10 +138,15 @@ bool is_at(int descriptor, const fs::path& path) {
 }
 
 void write_file(const fs::path& file, const std::string& text) {
+  const std::string_view whole = text;
+  write_file(file, std::span(&whole, 1));
+}
+
+void write_file(const fs::path& file, std::span<const std::string_view> pieces) {
   struct stat there {};
   if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
     OpenFile open(file, O_WRONLY, file);
-    open.write(text);
+    for (const std::string_view piece : pieces) open.write(piece);
     open.close();
     return;
   }
@@ -151,7 +156,7 @@ void write_file(const fs::path& file, const std::string& text) {
   const OpenFile held(::fcntl(open.descriptor(), F_DUPFD_CLOEXEC, 0),
                       file);  // keeps the lock until it is renamed
   try {
-    open.write(text);
+    for (const std::string_view piece : pieces) open.write(piece);
     open.flush();
     open.close();
     if (::rename(temporary.c_str(), target.c_str()) != 0) fail(file, "written", errno);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace orrery {
 
@@ -13,6 +15,8 @@ namespace orrery {
 ///
 /// Errors    Error naming the file and the system's reason; the old file then stays
 void write_file(const std::filesystem::path& file, const std::string& text);
+/// The same of pieces that follow each other, without a copy of them.
+void write_file(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 
 /// Whether a path still names what was opened; a link is not followed.
 bool is_at(int descriptor, const std::filesystem::path& path);

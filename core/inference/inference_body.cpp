@@ -132,10 +132,20 @@ void put_away(Runtime& rt, const InferenceProblem& problem, TileProducts& produc
   const Task kept = rt.host(Lane::host, [=] {
     // A recording has no values, and some ranks have no rows.
     if (sink != nullptr && !saved->empty()) sink->put(rank, vertices, width, *saved);
-    return HostWork{"checkpoint", 1, whole.bytes(), 1};
+    return HostWork{"write_rows", 1, whole.bytes(), 1};
   });
   rt.join(kept);
   products.end();
+}
+
+LayerGraphs::Settings settings_of(const InferenceProblem& problem, std::optional<int> only_part,
+                                  const std::function<void(std::vector<std::int64_t>&)>& add_up) {
+  return {problem.model.layers,
+          problem.config.fanout,
+          problem.config.seed,
+          only_part,
+          add_up,
+          lists_for(problem.config, weighs_edges(problem.model))};
 }
 
 }  // namespace
@@ -160,23 +170,25 @@ std::shared_ptr<const LayerGraphs> make_graphs(
     const InferenceProblem& problem, std::optional<int> only_part,
     const std::function<void(std::vector<std::int64_t>&)>& add_up) {
   if (problem.data->statistics)
-    return std::make_shared<const LayerGraphs>(
-        *problem.data->statistics, problem.model, problem.layout(),
-        LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
-                              std::nullopt, nullptr,
-                              lists_for(problem.config, weighs_edges(problem.model))});
-  return std::make_shared<const LayerGraphs>(
-      problem.data->graph, problem.model, problem.layout(),
-      LayerGraphs::Settings{problem.model.layers, problem.config.fanout, problem.config.seed,
-                            only_part, add_up,
-                            lists_for(problem.config, weighs_edges(problem.model))});
+    return std::make_shared<const LayerGraphs>(*problem.data->statistics, problem.model,
+                                               problem.layout(), settings_of(problem, {}, nullptr));
+  return std::make_shared<const LayerGraphs>(problem.data->graph, problem.model, problem.layout(),
+                                             settings_of(problem, only_part, add_up));
+}
+
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
+                                               std::optional<int> only_part,
+                                               LayerGraphs::Drawn drawn) {
+  return std::make_shared<const LayerGraphs>(problem.data->graph, problem.model, problem.layout(),
+                                             settings_of(problem, only_part, nullptr),
+                                             std::move(drawn));
 }
 
 bool sums_first(const InferenceProblem& problem) {
   if (weighs_edges(problem.model) || problem.model.type == ModelType::resgcn) return false;
   const auto widths =
       widths_of(problem.model, problem.data->features->width(), problem.data->classes);
-  return !transforms_first(problem.model.order, widths[0], widths[1]);
+  return !transforms_first(order_of(problem.config, problem.model, 1), widths[0], widths[1]);
 }
 
 std::shared_ptr<const LocatedInput> locate_input(

@@ -86,6 +86,11 @@ std::shared_ptr<const LayerGraphs> make_graphs(
     const InferenceProblem& problem, std::optional<int> only_part = std::nullopt,
     const std::function<void(std::vector<std::int64_t>&)>& add_up = nullptr);
 
+/// The same with what drawn() of the graphs of such a problem gave, which then are not drawn again.
+std::shared_ptr<const LayerGraphs> make_graphs(const InferenceProblem& problem,
+                                               std::optional<int> only_part,
+                                               LayerGraphs::Drawn drawn);
+
 /// Whether layer 1 begins with a sum over neighbours instead of a product with weights.
 bool sums_first(const InferenceProblem& problem);
 

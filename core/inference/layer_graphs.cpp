@@ -122,20 +122,15 @@ LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayo
     : layout_(layout),
       settings_(settings),
       weighting_(weighting_of(model, rows.symmetric)),
-      graph_(std::move(rows)),
-      draws_(at(layout.row_parts)),
-      neighbours_(at(settings.layers), 0),
-      needed_(at(settings.layers) * at(layout.row_parts) * at(layout.row_parts), 0),
-      entries_(needed_.size(), 0),
-      wanted_(settings.lists == RowLists::none
-                  ? 0
-                  : at(settings.layers) * at(layout.ranks()) * at(layout.row_parts),
-              0) {
+      graph_(std::move(rows)) {
   require_settings();
-  if (weighting_.by_columns()) short_degrees_.resize(at(graph_.vertices));
-  for (std::size_t v = 0; v < short_degrees_.size(); ++v)
-    short_degrees_[v] = static_cast<std::uint16_t>(
-        std::min<std::int64_t>(kLong, graph_.degree(static_cast<std::int64_t>(v))));
+  shorten_degrees();
+  const std::size_t layers = at(settings.layers), parts = at(layout.row_parts);
+  drawn_.draws.resize(parts);
+  drawn_.neighbours.resize(layers);
+  drawn_.needed.resize(layers * parts * parts);
+  drawn_.entries.resize(drawn_.needed.size());
+  if (settings.lists != RowLists::none) drawn_.wanted.resize(layers * at(layout.ranks()) * parts);
   const bool whole = graph_.rows.count == graph_.vertices;
   ORRERY_ASSERT(whole || (settings.only_part && settings.add_up &&
                           layout.rows(*settings.only_part) == graph_.rows));
@@ -144,20 +139,38 @@ LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayo
     if (!whole && !kept) continue;
     Draws drawn = draw(p);
     count(p, drawn);
-    if (kept) draws_[at(p)] = std::move(drawn);
+    if (kept) drawn_.draws[at(p)] = std::move(drawn);
   }
   if (whole) return;
-  std::vector<std::int64_t> counts{alike_ ? 0 : 1};
-  const std::array lists{&neighbours_, &needed_, &entries_, &wanted_};
+  std::vector<std::int64_t> counts{drawn_.alike ? 0 : 1};
+  const std::array lists{&drawn_.neighbours, &drawn_.needed, &drawn_.entries, &drawn_.wanted};
   for (const auto* list : lists) counts.insert(counts.end(), list->begin(), list->end());
   settings.add_up(counts);
-  alike_ = counts.front() == 0;
+  drawn_.alike = counts.front() == 0;
   auto next = counts.begin() + 1;
   for (auto* list : lists) {
     const auto end = next + std::ssize(*list);
     list->assign(next, end);
     next = end;
   }
+}
+
+LayerGraphs::LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
+                         const Settings& settings, Drawn drawn)
+    : layout_(layout),
+      settings_(settings),
+      weighting_(weighting_of(model, rows.symmetric)),
+      graph_(std::move(rows)),
+      drawn_(std::move(drawn)) {
+  require_settings();
+  shorten_degrees();
+}
+
+void LayerGraphs::shorten_degrees() {
+  if (weighting_.by_columns()) short_degrees_.resize(at(graph_.vertices));
+  for (std::size_t v = 0; v < short_degrees_.size(); ++v)
+    short_degrees_[v] = static_cast<std::uint16_t>(
+        std::min<std::int64_t>(kLong, graph_.degree(static_cast<std::int64_t>(v))));
 }
 
 void LayerGraphs::require_settings() const {
@@ -176,7 +189,7 @@ LayerGraphs::LayerGraphs(const GraphStatistics& graph, const ModelConfig& model,
                       static_cast<double>(std::max<std::int64_t>(1, graph.vertices));
   const bool all = settings.fanout == kAllNeighbours || settings.fanout >= mean;
   mean_ = all ? mean : settings.fanout;
-  alike_ = all;
+  drawn_.alike = all;
 }
 
 std::int64_t LayerGraphs::expected_entries(const Share& rows, std::int64_t columns) const {
@@ -196,7 +209,7 @@ std::int64_t LayerGraphs::expected_columns(const Share& rows, const Share& colum
 
 std::int64_t LayerGraphs::neighbours(int layer) const {
   if (mean_) return expected_entries({0, layout_.vertices}, layout_.vertices);
-  return neighbours_[at_layer(layer)];
+  return drawn_.neighbours[at_layer(layer)];
 }
 
 LayerGraphs::Draws LayerGraphs::draw(int part) const {
@@ -237,20 +250,20 @@ LayerGraphs::Draws LayerGraphs::draw(int part) const {
 
 void LayerGraphs::count(int part, const Draws& draws) {
   const Share rows = layout_.rows(part);
-  if (!draws.places.empty()) alike_ = false;
+  if (!draws.places.empty()) drawn_.alike = false;
   parallel_for(settings_.layers, 1, [&](std::int64_t l, std::int64_t) {
     const int layer = static_cast<int>(l) + 1;
     std::vector<bool> seen(at(layout_.vertices));
     std::vector<Vertex> row;
     const std::int64_t first = (l * layout_.row_parts + part) * layout_.row_parts;
     if (layout_.row_parts == 1 && settings_.lists == RowLists::none) {
-      neighbours_[at(l)] += entries_of(rows) - (weighting_.loops ? rows.count : 0);
+      drawn_.neighbours[at(l)] += entries_of(rows) - (weighting_.loops ? rows.count : 0);
       return;
     }
-    auto *needed = needed_.data() + first, *entries = entries_.data() + first;
+    auto *needed = drawn_.needed.data() + first, *entries = drawn_.entries.data() + first;
     for (std::int64_t v = rows.first; v < rows.end(); ++v) {
       neighbours_of(draws, rows, layer, v, row);
-      neighbours_[at(l)] += static_cast<std::int64_t>(row.size());
+      drawn_.neighbours[at(l)] += static_cast<std::int64_t>(row.size());
       for (const Vertex u : row) {
         if (rows.contains(u)) continue;
         const int owner = layout_.part_of_vertex(u);
@@ -271,8 +284,8 @@ void LayerGraphs::count_wanted(int layer, int rank, const Draws& draws) {
   const Share rows = layout_.rows(layout_.part_of(rank));
   std::vector<bool> seen(at(layout_.vertices));
   std::vector<Vertex> row;
-  auto* wanted =
-      wanted_.data() + (at_layer(layer) * at(layout_.ranks()) + at(rank)) * at(layout_.row_parts);
+  auto* wanted = drawn_.wanted.data() +
+                 (at_layer(layer) * at(layout_.ranks()) + at(rank)) * at(layout_.row_parts);
   const auto see = [&](std::int64_t u) {
     if (!window.columns.contains(u) || seen[at(u)]) return;
     seen[at(u)] = true;
@@ -319,14 +332,15 @@ std::int64_t LayerGraphs::wanted(int layer, int by, int of) const {
                        end = std::min(theirs.end(), window.columns.end());
     return expected_columns(window.rows, {first, std::max<std::int64_t>(0, end - first)});
   }
-  ORRERY_ASSERT(!wanted_.empty());
-  return wanted_[(at_layer(layer) * at(layout_.ranks()) + at(by)) * at(layout_.row_parts) + at(of)];
+  ORRERY_ASSERT(!drawn_.wanted.empty());
+  return drawn_
+      .wanted[(at_layer(layer) * at(layout_.ranks()) + at(by)) * at(layout_.row_parts) + at(of)];
 }
 
 std::int64_t LayerGraphs::entries(int layer, int by, int of) const {
   if (mean_) return expected_entries(layout_.rows(by), layout_.rows(of).count);
   const std::size_t parts = at(layout_.row_parts);
-  return entries_[(at_layer(layer) * parts + at(by)) * parts + at(of)];
+  return drawn_.entries[(at_layer(layer) * parts + at(by)) * parts + at(of)];
 }
 
 void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer, std::int64_t v,
@@ -346,7 +360,7 @@ void LayerGraphs::neighbours_of(const Draws& draws, const Share& rows, int layer
 std::int64_t LayerGraphs::needed(int layer, int by, int of) const {
   if (mean_) return expected_columns(layout_.rows(by), layout_.rows(of));
   const std::size_t parts = at(layout_.row_parts);
-  return needed_[(at_layer(layer) * parts + at(by)) * parts + at(of)];
+  return drawn_.needed[(at_layer(layer) * parts + at(by)) * parts + at(of)];
 }
 
 std::vector<FetchRound> LayerGraphs::rounds(int layer, int part,
@@ -398,7 +412,7 @@ PartRows LayerGraphs::cut_window(int layer, int part, const Window& window,
   if (mean_) return counted_window(part, window, rows_per_group);
   ORRERY_ASSERT(settings_.only_part.value_or(part) == part);
   const Share rows = layout_.rows(part);
-  const Draws& draws = draws_[at(part)];
+  const Draws& draws = drawn_.draws[at(part)];
   std::vector<Vertex> row;
   const auto is_local = [&](Vertex u) { return !window.own && rows.contains(u); };
 

@@ -88,6 +88,23 @@ class LayerGraphs {
     std::function<void(std::vector<std::int64_t>& counts)> add_up = nullptr;
     RowLists lists = RowLists::none;
   };
+  /// For one part: the number of a vertex among those that draw, or −1 if it has all neighbours; for
+  /// each of these and each layer `fanout` places in its row, ascending.
+  struct Draws {
+    std::vector<Vertex> number;
+    std::vector<std::uint32_t> places;
+    bool operator==(const Draws&) const = default;
+  };
+  /// What drawing and counting make of the rows of a graph.
+  struct Drawn {
+    bool alike = true;                     ///< all layers have the same aggregation
+    std::vector<Draws> draws;              ///< of each kept part
+    std::vector<std::int64_t> neighbours;  ///< of each layer
+    std::vector<std::int64_t> needed;      ///< [layers, P, P]
+    std::vector<std::int64_t> entries;     ///< [layers, P, P]
+    std::vector<std::int64_t> wanted;      ///< [layers, ranks, P], with lists
+    bool operator==(const Drawn&) const = default;
+  };
 
   /// Draws, and counts what parts need from each other.
   ///
@@ -98,6 +115,11 @@ class LayerGraphs {
   /// Errors    ConfigError (a fanout that is neither kAllNeighbours nor >= 1; normalisation)
   LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
               const Settings& settings);
+  /// With what drawn() gave for the same rows, model, layout and settings.
+  ///
+  /// Errors    as above
+  LayerGraphs(HeldRows rows, const ModelConfig& model, const TileLayout& layout,
+              const Settings& settings, Drawn drawn);
   /// For a graph given by its statistics: everything is counted in expectation, as if each row and
   /// column had the mean number of entries and they fell on rows at random. Because of locality and
   /// columns of unequal length, real graphs need fewer distinct rows.
@@ -110,7 +132,8 @@ class LayerGraphs {
 
   const TileLayout& layout() const { return layout_; }
   /// Whether all layers have the same aggregation.
-  bool alike() const { return alike_; }
+  bool alike() const { return drawn_.alike; }
+  const Drawn& drawn() const { return drawn_; }
   /// Neighbours that are aggregated in a layer, over all vertices, without self-loops.
   std::int64_t neighbours(int layer) const;
   /// Distinct rows of part `of` that part `by` needs in a layer.
@@ -140,12 +163,6 @@ class LayerGraphs {
   std::int64_t expected_columns(const Share& rows, const Share& columns) const;
 
  private:
-  /// For one part: the number of a vertex among those that draw, or −1 if it has all neighbours; for
-  /// each of these and each layer `fanout` places in its row, ascending.
-  struct Draws {
-    std::vector<Vertex> number;
-    std::vector<std::uint32_t> places;
-  };
   /// Entries of A that are cut: in these rows and columns, all as vertices.
   struct Window {
     Share rows, columns;
@@ -153,6 +170,7 @@ class LayerGraphs {
   };
   static std::size_t at_layer(int layer);
   void require_settings() const;
+  void shorten_degrees();
   // For a graph that is counted.
   /// Entries of A in these rows, without self-loops, that fall on this many columns.
   std::int64_t expected_entries(const Share& rows, std::int64_t columns) const;
@@ -179,12 +197,7 @@ class LayerGraphs {
   /// neighbour's is looked up for each entry, and two bytes each stay in the cache more often.
   std::vector<std::uint16_t> short_degrees_;
   std::optional<double> mean_;  ///< neighbours of a vertex, for a graph that is counted
-  bool alike_ = true;
-  std::vector<Draws> draws_;              ///< of each kept part
-  std::vector<std::int64_t> neighbours_;  ///< of each layer
-  std::vector<std::int64_t> needed_;      ///< [layers, P, P]
-  std::vector<std::int64_t> entries_;     ///< [layers, P, P]
-  std::vector<std::int64_t> wanted_;      ///< [layers, ranks, P], with lists
+  Drawn drawn_;
 };
 
 }  // namespace orrery

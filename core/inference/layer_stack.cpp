@@ -80,6 +80,7 @@ LayerStack::LayerStack(Runtime& rt, TileProducts& products, const LayerGraphs& g
       widths_(widths_of(model, features, classes)),
       context_{rt, &products, parameters_, FirstLayer::recompute, false, nullptr, model.order} {
   context_.trains = false;
+  for (int l = 1; l <= model.layers; ++l) orders_.push_back(order_of(config, model, l));
   if (weighs_edges(model)) attention_ = std::make_unique<TileAttention>(rt, graphs, config);
   declare(seed, trained);
 }
@@ -154,8 +155,13 @@ Tensor LayerStack::own_columns(const Tensor& rows) const {
   return rows.cols_at(first, count);
 }
 
+Convolution& LayerStack::convolution_of(int layer) {
+  if (layer <= config_.layers) context_.order = orders_[at(layer) - 1];
+  return *layers_[at(layer) - 1].convolution;
+}
+
 Buffer LayerStack::convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out) {
-  Convolution& convolution = *layers_[at(layer) - 1].convolution;
+  Convolution& convolution = convolution_of(layer);
   const std::int64_t aggregated = convolution.aggregated_width(), n = x.rows();
   // Inner dense layers multiply rows as wide as their result.
   const std::int64_t widest_in = nested(layer) ? std::max(in, out) : in;
@@ -188,7 +194,7 @@ Tensor LayerStack::forward_in_place(int layer, Buffer& rows) {
     rt_.submit(Lane::compute, Copy{rows.tensor().cols_at(0, in), wider.tensor().cols_at(0, in)});
     rows = std::move(wider);
   }
-  Convolution& convolution = *layers_[at(layer) - 1].convolution;
+  Convolution& convolution = convolution_of(layer);
   products_.begin(layer, {convolution.aggregated_width(), in, out});
   convolution.forward_in_place(rows.tensor().cols_at(0, std::max(in, out)));
   products_.end();

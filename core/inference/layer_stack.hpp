@@ -68,6 +68,8 @@ class LayerStack {
   void declare(std::uint64_t seed, const TrainedWeights* trained);
   void declare_layers();
   void declare_resgcn();
+  /// The convolution of a layer, which multiplies in the order of that layer.
+  Convolution& convolution_of(int layer);
   /// Only the convolution of a layer.
   Buffer convolve(int layer, const Tensor& x, std::int64_t in, std::int64_t out);
   Buffer apply(const Linear& linear, const Tensor& x, std::int64_t in, std::int64_t out,
@@ -83,6 +85,7 @@ class LayerStack {
   Runtime& rt_;
   TileProducts& products_;
   ModelConfig config_;
+  std::vector<LayerOrder> orders_;    ///< of the graph convolutions
   std::vector<std::int64_t> widths_;  ///< d_0 .. d_L
   Parameters parameters_;
   LayerContext context_;

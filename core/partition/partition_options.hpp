@@ -21,6 +21,12 @@ struct MetisOptions {
   double balance = 1.03;  ///< largest share of a constraint in a part / mean; METIS' own default
 };
 
+/// Constraints are those of MetisOptions, of which it takes one.
+struct PtscotchOptions {
+  int processes = 2;      ///< that cut together, each with a block of the vertices
+  double balance = 1.03;  ///< largest share of the constraint in a part / mean
+};
+
 struct PowergraphOptions {
   double balance = 1.05;  ///< largest number of edges of a part / mean
 };
@@ -68,6 +74,7 @@ struct PartitionOptions {
   int hops = 1;                    ///< reach of written parts, 0 to 3
   bool one_sided = false;  ///< with hops 0: a cross edge is in one of its two parts instead of none
   MetisOptions metis{};
+  PtscotchOptions ptscotch{};
   PowergraphOptions powergraph{};
   HdrfOptions hdrf{};
   TwoPsLOptions two_ps_l{};

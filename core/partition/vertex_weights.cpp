@@ -30,6 +30,12 @@ std::string_view name_of(Constraint constraint) {
   return "";
 }
 
+std::vector<std::string> names_of(std::span<const Constraint> constraints) {
+  std::vector<std::string> names;
+  for (const Constraint constraint : constraints) names.emplace_back(name_of(constraint));
+  return names;
+}
+
 namespace {
 
 std::int32_t weight(Constraint constraint, std::int64_t degree, Split role) {

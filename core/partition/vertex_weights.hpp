@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace orrery {
 /// All parts get equal shares of these. Types stand for one constraint for each type of vertices.
 enum class Constraint { work, vertices, edges, training, validation, test, types };
 std::string_view name_of(Constraint constraint);
+std::vector<std::string> names_of(std::span<const Constraint> constraints);
 
 /// A weight per vertex and constraint: values[v·constraints + c].
 struct VertexWeights {

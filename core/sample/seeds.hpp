@@ -46,6 +46,8 @@ class Seeds {
   int steps() const { return steps_; }
   /// Seeds of a rank in a step; may be empty. Several threads may call it at once.
   std::vector<Vertex> of(int rank, int epoch, int step) const;
+  /// The vertices from which ranks take their seeds. A step has a random set of those of a list.
+  const std::vector<std::vector<Vertex>>& lists() const { return lists_; }
   /// Seeds in the longest of the lists from which ranks take theirs: a step has no more of a list.
   std::int64_t longest_list() const;
   /// Seeds of all ranks together in a step.

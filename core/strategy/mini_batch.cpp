@@ -44,11 +44,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <numeric>
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/strategy/batches/mini_batch_keys.hpp"
+#include "core/strategy/batches/resampled_steps.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/strategy/make_strategy.hpp"
 #include "core/strategy/product/batch_products.hpp"
@@ -102,20 +106,56 @@ RowExchange exchange_of(const SampledBatches& batches, int rank, StructureId ste
   return make_row_exchange(rank, asked, *own.features.places, batches.learned(rank));
 }
 
+ResampledSteps resampled(const SampledBatches& batches, const Problem& problem) {
+  std::vector<std::int64_t> kinds;
+  for (int step = 0; step < batches.steps(); ++step) kinds.push_back(batches.taken(step));
+  return {mini_batch_of(problem.strategy).drawn_steps, kinds, problem.train.seed};
+}
+
 class BatchSteps final : public Steps {
  public:
   /// `count`: number of steps of an epoch; beyond the last step they begin again.
-  BatchSteps(std::shared_ptr<const SampledBatches> batches, int count)
-      : batches_(std::move(batches)), count_(count) {}
+  BatchSteps(std::shared_ptr<const SampledBatches> batches,
+             std::shared_ptr<const ResampledSteps> resampled, int count)
+      : batches_(std::move(batches)), resampled_(std::move(resampled)), count_(count) {}
   int count(int) const override { return count_; }
   TrainStep at(int epoch, int index) const override {
-    const int step = index % batches_->steps();
-    return {{step, epoch}, batches_->trained_on(epoch, step)};
+    const auto [from, step] = resampled_->of({epoch, index % batches_->steps()});
+    return {{step, from}, batches_->trained_on(from, step)};
   }
 
  private:
   std::shared_ptr<const SampledBatches> batches_;
+  std::shared_ptr<const ResampledSteps> resampled_;
   int count_;
+};
+
+/// The structures of a rank that later steps take again; none if every step has its own.
+class Recurring {
+ public:
+  explicit Recurring(int ranks) : ranks_(at(ranks)) {}
+
+  template <class Make>
+  std::shared_ptr<const Structure> get(int rank, const StructureId& which, const Make& make) {
+    OfRank& kept = ranks_[at(rank)];
+    const std::lock_guard lock(kept.mutex);
+    auto& structure = kept.structures[{which.draw, which.number}];
+    if (!structure) structure = make();
+    return structure;
+  }
+  /// The rank has done its last step: a simulation of many ranks holds those of a few at a time.
+  void forget(int rank) {
+    OfRank& kept = ranks_[at(rank)];
+    const std::lock_guard lock(kept.mutex);
+    kept.structures.clear();
+  }
+
+ private:
+  struct OfRank {
+    std::mutex mutex;
+    std::map<std::pair<int, int>, std::shared_ptr<const Structure>> structures;
+  };
+  std::deque<OfRank> ranks_;
 };
 
 /// Opens the store when the first batch is loaded, which all ranks do. A strategy that is only
@@ -124,11 +164,12 @@ class MiniBatchSession final : public RankSession {
  public:
   /// `edge_rows`: null if edges have no features; `most_edge_rows`: of any batch.
   MiniBatchSession(Runtime& rt, std::shared_ptr<const Dataset> data, const SampledBatches& batches,
-                   const EdgeRows* edge_rows, std::int64_t most_edge_rows, const StagesAhead& ahead,
-                   std::unique_ptr<RankSession> whole)
+                   Recurring& recurring, const EdgeRows* edge_rows, std::int64_t most_edge_rows,
+                   const StagesAhead& ahead, std::unique_ptr<RankSession> whole)
       : rt_(rt),
         data_(std::move(data)),
         batches_(batches),
+        recurring_(recurring),
         edge_rows_(edge_rows),
         most_edge_rows_(most_edge_rows),
         ahead_(ahead),
@@ -186,6 +227,7 @@ class MiniBatchSession final : public RankSession {
   RowUse row_use() const override { return use_; }
   LearnedTable* learned_table() override { return learned_ ? &*learned_ : nullptr; }
   void close() override {
+    recurring_.forget(rt_.rank());
     if (fetched_) fetched_->close();
     if (store_) store_->close();
     if (edge_store_) edge_store_->close();
@@ -238,6 +280,7 @@ class MiniBatchSession final : public RankSession {
   Runtime& rt_;
   std::shared_ptr<const Dataset> data_;
   const SampledBatches& batches_;
+  Recurring& recurring_;
   const EdgeRows* edge_rows_;
   std::int64_t most_edge_rows_;
   StagesAhead ahead_;
@@ -272,6 +315,8 @@ class MiniBatch final : public Strategy {
             std::shared_ptr<const Strategy> whole)
       : problem_(problem),
         batches_(std::move(batches)),
+        resampled_(std::make_shared<const ResampledSteps>(resampled(*batches_, problem))),
+        recurring_(problem.ranks()),
         edge_rows_(std::move(edge_rows)),
         steps_(steps),
         largest_(std::move(largest)),
@@ -282,7 +327,7 @@ class MiniBatch final : public Strategy {
 
   Schedule schedule(int) const override {
     Schedule schedule;
-    schedule.training = std::make_shared<BatchSteps>(batches_, steps_);
+    schedule.training = std::make_shared<BatchSteps>(batches_, resampled_, steps_);
     schedule.evaluation.clear();
     if (whole_) schedule.evaluation = {kWholeGraph};
     schedule.ahead = ahead();
@@ -291,42 +336,13 @@ class MiniBatch final : public Strategy {
 
   std::shared_ptr<const Structure> prepare(int rank, StructureId which) const override {
     if (which.number == kWholeGraph) return whole_->prepare(rank);
-    std::shared_ptr<const CooperativeShare> share;
-    std::shared_ptr<const SampledBatch> made = largest_;
-    if (batches_->cooperative()) {
-      share = largest_ ? largest_shares_[at(rank % batches_->ranks_per_server())]
-                       : std::make_shared<const CooperativeShare>(
-                             cooperative_share(*batches_, problem_.model, rank, which.draw,
-                                               which.number, problem_.edge_features));
-      made = {share, &share->own};
-    } else if (!made) {
-      made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
-    }
-    std::int64_t drawn = made->edges;
-    std::optional<RowExchange> learned;
-    if (batches_->learned_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
-    std::vector<EdgeStructure> edges;
-    if (!share)  // which has its own
-      edges = largest_
-                  ? largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features)
-                  : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
-    auto edge_rows = edge_rows_for(rank, share ? share->edges : edges, made->alike);
-    // Of features of edges the row is looked up, then whether the batch has it, and its owner.
-    HostWork work = drawing_work(drawn, graph_bytes_, by_relation(problem_.model),
-                                 (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
-                                 made->relabelled_later());
-    if (made->scanned > 0)
-      work.more.push_back(scanning_work(made->scanned, problem_.facts().vertices));
-    if (made->pairs)
-      work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
-    return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),
-                                std::move(share), std::move(edge_rows)},
-                          std::move(work));
+    if (largest_ || resampled_->all_drawn()) return make(rank, which);
+    return recurring_.get(rank, which, [&] { return make(rank, which); });
   }
 
   std::unique_ptr<RankSession> open(Runtime& rt) const override {
-    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, edge_rows_.get(),
-                                              most_edge_rows_, ahead(),
+    return std::make_unique<MiniBatchSession>(rt, problem_.data, *batches_, recurring_,
+                                              edge_rows_.get(), most_edge_rows_, ahead(),
                                               whole_ ? whole_->open(rt) : nullptr);
   }
 
@@ -356,16 +372,21 @@ class MiniBatch final : public Strategy {
   const LinkBatches* links() const override { return batches_->links(); }
 
   std::vector<std::string> notes() const override {
-    const std::int64_t never = batches_->never_drawn();
-    if (never == 0) return {};
-    const bool edges = mini_batch_of(problem_.strategy).sampler == BatchSampler::saint_edge;
-    return {
-        fmt::format("{} of {} training vertices are never trained on (the loss counts them as "
-                    "0): {}",
-                    never, problem_.facts().training_vertices,
-                    edges ? "saint-edge draws edges, but they have none"
-                          : "saint-node draws vertices that others aggregate, but nobody "
-                            "aggregates them")};
+    std::vector<std::string> notes;
+    const MiniBatchSettings settings = mini_batch_of(problem_.strategy);
+    if (const std::int64_t never = batches_->never_drawn(); never > 0)
+      notes.push_back(fmt::format(
+          "{} of {} training vertices are never trained on (the loss counts them as 0): {}", never,
+          problem_.facts().training_vertices,
+          settings.sampler == BatchSampler::saint_edge
+              ? "saint-edge draws edges, but they have none"
+              : "saint-node draws vertices that others aggregate, but nobody aggregates them"));
+    if (!resampled_->all_drawn())
+      notes.push_back(fmt::format(
+          "each rank draws {} batches of each number of seeds; later steps take the batches of one "
+          "of these, drawn at random (simulation.batches)",
+          settings.drawn_steps));
+    return notes;
   }
 
   std::optional<BatchSizes> batch_sizes() const override {
@@ -389,9 +410,8 @@ class MiniBatch final : public Strategy {
     // The content of a cache of recent rows depends on all batches before.
     const bool all =
         std::any_of(recent.begin(), recent.end(), [](const auto& r) { return bool(r); });
-    const int stride = all ? 1 : (batches_->steps() + kCounted - 1) / kCounted;
     double foreign_edge_rows = 0;
-    for (int step = 0; step < batches_->steps(); step += stride) {
+    for (const int step : counted_steps(all ? batches_->steps() : kCounted)) {
       std::int64_t shared = 0;
       for (int rank = 0; rank < problem_.ranks(); ++rank) {
         std::optional<CooperativeShare> share;
@@ -439,7 +459,51 @@ class MiniBatch final : public Strategy {
   }
 
  private:
+  std::shared_ptr<const Structure> make(int rank, StructureId which) const {
+    std::shared_ptr<const CooperativeShare> share;
+    std::shared_ptr<const SampledBatch> made = largest_;
+    if (batches_->cooperative()) {
+      share = largest_ ? largest_shares_[at(rank % batches_->ranks_per_server())]
+                       : std::make_shared<const CooperativeShare>(
+                             cooperative_share(*batches_, problem_.model, rank, which.draw,
+                                               which.number, problem_.edge_features));
+      made = {share, &share->own};
+    } else if (!made) {
+      made = std::make_shared<const SampledBatch>(batches_->batch(rank, which.draw, which.number));
+    }
+    std::int64_t drawn = made->edges;
+    std::optional<RowExchange> learned;
+    if (batches_->learned_features()) learned = exchange_of(*batches_, rank, which, *made, drawn);
+    std::vector<EdgeStructure> edges;
+    if (!share)  // which has its own
+      edges = largest_
+                  ? largest_edges_of(problem_.model, *batches_, *made, problem_.edge_features)
+                  : edges_of(problem_.model, *made, batches_->relations(), problem_.edge_features);
+    auto edge_rows = edge_rows_for(rank, share ? share->edges : edges, made->alike);
+    // Of features of edges the row is looked up, then whether the batch has it, and its owner.
+    HostWork work = drawing_work(drawn, graph_bytes_, by_relation(problem_.model),
+                                 (problem_.edge_weights ? 1 : 0) + (problem_.edge_features ? 3 : 0),
+                                 made->relabelled_later());
+    if (made->scanned > 0)
+      work.more.push_back(scanning_work(made->scanned, problem_.facts().vertices));
+    if (made->pairs)
+      work.more.push_back(pairing_work(made->pairs->pairs(), links()->graph_bytes()));
+    return make_structure(Batch{std::move(made), std::move(edges), std::move(learned),
+                                std::move(share), std::move(edge_rows)},
+                          std::move(work));
+  }
+
   StagesAhead ahead() const { return mini_batch_of(problem_.strategy).ahead; }
+
+  /// Of those that are drawn in the first epoch, at most `most`, evenly.
+  std::vector<int> counted_steps(int most) const {
+    std::vector<int> drawn, counted;
+    for (int step = 0; step < batches_->steps(); ++step)
+      if (resampled_->of({0, step}) == ResampledSteps::Step{0, step}) drawn.push_back(step);
+    const auto stride = (std::ssize(drawn) + most - 1) / most;
+    for (std::ptrdiff_t i = 0; i < std::ssize(drawn); i += stride) counted.push_back(drawn[at(i)]);
+    return counted;
+  }
 
   /// Null if nothing is evaluated.
   static std::shared_ptr<const Strategy> evaluated_by(const Problem& problem) {
@@ -532,6 +596,8 @@ class MiniBatch final : public Strategy {
 
   Problem problem_;
   std::shared_ptr<const SampledBatches> batches_;
+  std::shared_ptr<const ResampledSteps> resampled_;
+  mutable Recurring recurring_;                ///< where steps are resampled
   std::shared_ptr<const EdgeRows> edge_rows_;  ///< null if edges have no features
   int steps_;                                  ///< of an epoch
   std::shared_ptr<const SampledBatch> largest_;
@@ -552,6 +618,7 @@ const StrategyInfo kMiniBatch{
       auto drawn = std::make_unique<MiniBatch>(problem, batches);
       if (settings.sizes == BatchSizesFrom::bounds)
         return drawn->with_largest_batches(batches->steps());
+      if (settings.sizes == BatchSizesFrom::likely) return drawn->with_largest_batches();
       if (settings.batch > 0) batches->normalise();  // else a search counts batches first
       return drawn;
     },

@@ -148,7 +148,10 @@ void run(const fs::path& folder) {
   std::vector<float> x;
   for (int l = 1; l <= problem.model.layers; ++l) {
     const std::int64_t in = widths[at(l) - 1], out = widths[at(l)],
-                       summed = transforms_first(problem.model.order, in, out) ? out : in;
+                       summed =
+                           transforms_first(order_of(problem.config, problem.model, l), in, out)
+                               ? out
+                               : in;
     if (summed != 16 && summed != 64 && summed != 128 && summed != 256)
       throw Error(fmt::format(
           "layer {} sums rows of {} columns, and the gather kernel is made for 16, 64, 128 and 256",

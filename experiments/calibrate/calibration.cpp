@@ -105,8 +105,9 @@ std::string verdict(const Calibration& c) {
 void add_host_tasks(Calibration& c, const HostTasks& tasks) {
   c.tasks = tasks;
   for (const auto& [kind, price] :
-       {std::pair("checkpoint", tasks.checkpoint), std::pair("serve", tasks.serve),
-        std::pair("sample", tasks.sample), std::pair("sample_vertices", tasks.sample_vertices),
+       {std::pair("checkpoint", tasks.checkpoint), std::pair("write_rows", tasks.write_rows),
+        std::pair("serve", tasks.serve), std::pair("sample", tasks.sample),
+        std::pair("sample_vertices", tasks.sample_vertices),
         std::pair("sample_relations", tasks.sample_relations),
         std::pair("sample_relation_vertices", tasks.sample_relation_vertices),
         std::pair("scan", tasks.scan), std::pair("pairs", tasks.pairs)})

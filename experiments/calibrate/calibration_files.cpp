@@ -109,6 +109,11 @@ std::string source_of(const Calibration& c, const std::string& path) {
           who));
   if (path.starts_with("host.kinds.checkpoint"))
     return measured("a small and a large checkpoint, written to the folder of temporary files");
+  if (path.starts_with("host.kinds.write_rows"))
+    return measured(
+        "a small and a large array, written to new files in the folder of temporary files, up to "
+        "the "
+        "page cache");
   if (path.starts_with("host.kinds.serve"))
     return path.ends_with("launch_seconds")
                ? "0: what a message takes is the library's"

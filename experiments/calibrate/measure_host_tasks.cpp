@@ -8,12 +8,14 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/rng.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "core/graph/files/npy.hpp"
 #include "core/runtime/execute/exposed_rows.hpp"
 #include "core/runtime/execute/storage.hpp"
 #include "core/sample/links/link_batches.hpp"
@@ -40,6 +42,14 @@ double median_seconds(int repetitions, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
+/// From the seconds of a small file, and of one of this many bytes. A disk may be slow for the small
+/// one; then the large one bounds the whole.
+sim::HostPrice price_of_file(double small, double large, std::int64_t bytes) {
+  const double more = large > small ? large - small : large;
+  return {.launch_seconds = large > small ? small : 0,
+          .bytes_per_second = static_cast<double>(bytes) / more};
+}
+
 sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
   const TemporaryFolder folder("calibrate");
   const nlohmann::ordered_json experiment{{"seed", 0},
@@ -54,10 +64,28 @@ sim::HostPrice checkpoint_price(const HostTasksBench& bench) {
     });
   };
   const double small = seconds(4), large = seconds(bench.checkpoint_bytes);
-  // A disk may be slow for the small one; then the large one bounds the whole.
-  const double more = large > small ? large - small : large;
-  return {.launch_seconds = large > small ? small : 0,
-          .bytes_per_second = static_cast<double>(bench.checkpoint_bytes) / more};
+  return price_of_file(small, large, bench.checkpoint_bytes);
+}
+
+/// As an inference writes the rows that it computes: into a new file, for the system to flush.
+sim::HostPrice write_rows_price(const HostTasksBench& bench) {
+  const TemporaryFolder folder("calibrate");
+  const fs::path file = folder.path() / "rows.npy";
+  const auto seconds = [&](std::int64_t bytes) {
+    const std::vector<float> values(static_cast<std::size_t>(bytes / 4), 1);
+    std::vector<double> each;
+    for (int i = 0; i < bench.repetitions; ++i) {
+      fs::remove(file);  // its pages would be there already
+      each.push_back(median_seconds(1, [&] {
+        NpyWriter rows = NpyWriter::create<float>(file, {bytes / 4});
+        rows.append(std::span<const float>(values));
+        rows.close();
+      }));
+    }
+    return median(std::move(each));
+  };
+  const double small = seconds(4), large = seconds(bench.checkpoint_bytes);
+  return price_of_file(small, large, bench.checkpoint_bytes);
 }
 
 /// Memory as tables of features have it.
@@ -282,6 +310,7 @@ HostTasks measure_host_tasks(const HostTasksBench& bench) {
   const FeatureMemory table(bench.table_bytes);
   Graphs untyped, typed;
   return {.checkpoint = checkpoint_price(bench),
+          .write_rows = write_rows_price(bench),
           .serve = serve_price(bench, table),
           .sample = sample_price(bench, kUntyped, untyped),
           .sample_vertices = sample_price(bench, kOfVertices, untyped),

@@ -9,10 +9,11 @@
 namespace orrery::calibrate {
 
 struct HostTasks {
-  sim::HostPrice checkpoint;        ///< of a checkpoint, by its bytes
-  sim::HostPrice serve;             ///< of a request for rows of a store, by rows and their bytes
-  sim::HostPrice sample;            ///< of a batch that is drawn and cut, by its edges
-  sim::HostPrice sample_vertices;   ///< of one that a device relabels and transposes
+  sim::HostPrice checkpoint;       ///< of a checkpoint, by its bytes
+  sim::HostPrice write_rows;       ///< of a new array in a file, up to the page cache, by its bytes
+  sim::HostPrice serve;            ///< of a request for rows of a store, by rows and their bytes
+  sim::HostPrice sample;           ///< of a batch that is drawn and cut, by its edges
+  sim::HostPrice sample_vertices;  ///< of one that a device relabels and transposes
   sim::HostPrice sample_relations;  ///< of one whose edges are drawn and grouped by relation
   sim::HostPrice sample_relation_vertices;  ///< of such a one that a device relabels and transposes
   sim::HostPrice scan;                 ///< of the entries that a batch of clusters is found among
@@ -34,7 +35,8 @@ struct HostTasksBench {
 
 HostTasksBench host_tasks_bench(Effort effort, int cores);
 
-/// Writes checkpoints into the folder of temporary files; copies rows of 64 bytes and of 1 KiB at
+/// Writes checkpoints, which are flushed, and arrays, which are not, into the folder of temporary files;
+/// copies rows of 64 bytes and of 1 KiB at
 /// random places with one thread; draws batches of 1000 seeds and of one seed in a generated graph,
 /// with numbers and without them, and by relation in a typed one, with one thread; finds the edges among
 /// parts of a graph; draws negatives for links; copies the table with all cores.

@@ -53,6 +53,8 @@ std::string about() {
   line("oneDNN", linked(kOnednnVersion, "not in this build: OpenBLAS multiplies"));
   line("METIS",
        linked(kMetisVersion, "not in this build: apt-get install libmetis-dev, and build again"));
+  line("PT-Scotch", of_program(kPtscotchVersion, "backends/ptscotch/orrery-ptscotch",
+                               "libptscotch-dev libopenmpi-dev openmpi-bin"));
   line("CUDA library", cuda_library());
   line("plugins", plugins.empty() ? "none" : "\n" + plugins.substr(0, plugins.size() - 1));
   text.pop_back();

@@ -114,10 +114,12 @@ std::string HelpLayout::make_group(std::string title, bool is_positional,
 }
 
 std::string HelpLayout::make_option(const CLI::Option* option, bool is_positional) const {
-  const std::string value = is_positional ? "" : value_of(*option);
+  std::string value = is_positional ? "" : value_of(*option);
+  const bool crowded = value.size() > columns() - 20;  // choices that do not fit behind the name
+  if (crowded) value = "NAME";
   std::string text = option->get_description();
   std::vector<std::string> notes;
-  if (is_positional && !choices_of(*option).empty())
+  if ((is_positional || crowded) && !choices_of(*option).empty())
     notes.push_back(fmt::format("one of {}", fmt::join(choices_of(*option), ", ")));
   if (!option->get_default_str().empty())
     notes.push_back(fmt::format("default: {}", option->get_default_str()));

@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CachesOptions {
-  std::string file, svg;
+  std::string file, svg, accesses;
   std::vector<std::string> overrides;
   std::vector<double> shares{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
   int epochs = 1;
@@ -40,7 +40,7 @@ struct CachesOptions {
 struct Studied {
   std::string name;
   int ranks = 0;
-  std::int64_t row_bytes = 0;
+  std::int64_t row_bytes = 0, batches_of_an_epoch = 0;
   std::vector<double> shares;
   CacheStudy study;
 
@@ -87,15 +87,20 @@ Studied study(const Experiment& asked, DatasetCache& datasets, const CachesOptio
   std::vector<std::int64_t> rows;
   for (const double share : options.shares)
     rows.push_back(rows_of(share, problem.data->vertices(), problem.ranks()));
-  Activity activity("drawing batches");
+  Activity activity("asking caches");
   const SampledBatches batches(problem);
-  const auto tell = [&](int rank) {
+  std::vector<AccessTrace> kept;
+  if (!options.accesses.empty()) kept = read_accesses(options.accesses, batches.owners());
+  const auto trace = [&](int rank) {
     activity.update(
-        {fmt::format("drawing the batches of rank {} of {}, asking caches", rank, problem.ranks()),
+        {fmt::format("{} of rank {} of {}, asking caches",
+                     kept.empty() ? "drawing the batches" : "the trace", rank, problem.ranks()),
          fmt::format("rank {} of {}", rank, problem.ranks())});
+    return kept.empty() ? accesses_of(batches, rank, options.epochs) : std::move(kept[at(rank)]);
   };
-  return {prepared.experiment.name, problem.ranks(), batches.row_bytes(), options.shares,
-          study_caches(batches, problem.ranks(), options.epochs, rows, tell)};
+  return {prepared.experiment.name, problem.ranks(),
+          batches.row_bytes(),      std::int64_t{batches.steps()} * problem.ranks(),
+          options.shares,           study_caches(batches, problem.ranks(), rows, trace)};
 }
 
 /// The policy that leaves the fewest rows to pull at a size.
@@ -106,9 +111,11 @@ std::size_t best_at(const CacheStudy& study, std::size_t size) {
   return best;
 }
 
-/// Bytes of rows that all ranks pull in an epoch.
+/// Bytes of rows that all ranks pull in an epoch, whose batches are on average like the studied ones.
 double pulled(const Studied& of, std::int64_t hits) {
-  return static_cast<double>((of.study.requests - hits) * of.row_bytes) / of.study.epochs;
+  const double epochs =
+      static_cast<double>(of.study.batches) / static_cast<double>(of.batches_of_an_epoch);
+  return static_cast<double>((of.study.requests - hits) * of.row_bytes) / epochs;
 }
 
 void print(const Studied& of) {
@@ -186,6 +193,8 @@ void run_caches(const CachesOptions& options) {
   const std::vector<Experiment> experiments = load_experiments(options.file, options.overrides);
   if (experiments.size() > 1 && !options.svg.empty())
     throw ConfigError("--svg", "draws one experiment, but the file has a sweep of several");
+  if (experiments.size() > 1 && !options.accesses.empty())
+    throw ConfigError("--accesses", "are of one experiment, but the file has a sweep of several");
   DatasetCache datasets;
   Json results = Json::array();
   for (const Experiment& experiment : experiments) {
@@ -219,6 +228,12 @@ void add_caches_command(CLI::App& app, int& exit_code) {
   command->add_option("--epochs", options->epochs, "Epochs to draw")
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--accesses", options->accesses,
+                   "Draw no batches: read what they asked for from the folder of a simulation "
+                   "with simulation.accesses")
+      ->type_name("DIR")
+      ->excludes("--epochs");
   command->add_option("--svg", options->svg, "Draw the curves into this file")->type_name("FILE");
   command->add_flag("--json", options->json,
                     "Print one JSON object as the last line of standard output");

@@ -38,7 +38,7 @@
 #include "experiments/config/installed.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/config/version.hpp"
-#include "experiments/infer/sharing_report.hpp"
+#include "experiments/infer/sharing/sharing_report.hpp"
 #include "experiments/run/interruption.hpp"
 
 namespace orrery {

@@ -22,14 +22,15 @@ void add_infer_command(CLI::App& app, int& exit_code) {
   command->add_option("--out", options->out, "Write into this folder (default: results/NAME-TIME)")
       ->type_name("DIR");
   auto* force = command->add_flag("--force", options->force, "Replace the results in --out");
-  auto* keep =
-      command->add_flag("--keep-layers", options->keep_layers,
-                        "Keep every layer in files until the result is there, for --resume");
+  auto* keep = command->add_flag(
+      "--keep-layers", options->keep_layers,
+      "Keep the graph, drawn neighbours and every layer in files until the result "
+      "is there, for --resume");
   auto* resume =
       command
           ->add_flag("--resume", options->resume,
-                     "Continue after the last layer that a start with --keep-layers left in --out; "
-                     "later layers are kept, too")
+                     "Continue after the last stage that a start with --keep-layers left in --out; "
+                     "later ones are kept, too")
           ->excludes(force);
   command
       ->add_flag("--plan", options->plan,

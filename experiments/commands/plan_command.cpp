@@ -249,7 +249,7 @@ Json in_flight_json(const BatchesAhead& host, std::int64_t pinned, const Json& p
 Json batches_json(const PreparedExperiment& prepared, const Programs& programs,
                   const std::optional<BatchSizes>& sizes) {
   if (!sizes) return nullptr;
-  const auto bound = bound_of_memory(prepared);
+  const auto bound = bound_of_memory(prepared), likely = likely_memory(prepared);
   const auto bound_in = [&](Space space) { return bound ? Json((*bound)[at(space)]) : Json(); };
   Json vertices = Json::array(), edges = Json::array();
   for (const BatchSizes::Size& size : sizes->vertices) vertices.push_back(size_json(size));
@@ -259,6 +259,7 @@ Json batches_json(const PreparedExperiment& prepared, const Programs& programs,
           {"vertices", vertices},
           {"edges", edges},
           {"peak_bytes_bound", bound_in(Space::device)},
+          {"peak_bytes_likely", likely ? Json((*likely)[at(Space::device)]) : Json()},
           {"foreign_rows", sizes->foreign},
           {"cached_rows", sizes->kept},
           {"foreign_edge_rows",
@@ -388,6 +389,10 @@ std::string judge_memory(const PreparedExperiment& prepared, std::int64_t larges
   if (!bound.is_null()) {
     const auto most = bound.get<std::int64_t>();
     others = fmt::format("; other batches may need more, but at most {}", human_bytes(most));
+    if (const Json& likely = result["batches"]["peak_bytes_likely"];
+        !likely.is_null() && likely.get<std::int64_t>() < most)
+      others += fmt::format(" (one in a billion needs more than {})",
+                            human_bytes(likely.get<std::int64_t>()));
     if (room && largest <= *room)
       others += most <= *room ? ", which fits too" : ", which does not fit";
   }

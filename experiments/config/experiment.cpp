@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -198,6 +199,13 @@ void complete_simulation(Json& root) {
     throw ConfigError("simulation.epochs", fmt::format("found {}, expected at most train.epochs, "
                                                        "which is {}",
                                                        s["epochs"].dump(), epochs));
+  for (const char* key : {"batches", "accesses"})
+    if (s.contains(key) && s[key] != Json(false) && strategy["type"] != "mini_batch")
+      throw ConfigError(
+          fmt::format("simulation.{}", key),
+          fmt::format("is of batches that are drawn, and {} has none: leave it out, or "
+                      "set strategy.type to \"mini_batch\"",
+                      strategy["type"].get<std::string>()));
   for (const auto& [kind, factor] : s["scale"].items())
     require_scalable("simulation.scale." + kind, kind);
   if (s["sensitivity"] && backend != "sim")
@@ -638,6 +646,7 @@ bool in_server_blocks(const Experiment& e) {
 void set_algorithm(Experiment& e, const Json& p) {
   PartitionOptions& o = e.partition;
   o.numbers = numbers_of(o.method, p);
+  o.ptscotch.processes = p.value("processes", o.ptscotch.processes);
   o.metis.volume = p.value("objective", std::string("cut")) == "volume";
   if (p.contains("constraints")) {
     o.metis.constraints.clear();
@@ -652,8 +661,8 @@ void set_algorithm(Experiment& e, const Json& p) {
   }
   if (p.contains("balance"))
     for (double* balance :
-         {&o.metis.balance, &o.powergraph.balance, &o.hdrf.balance, &o.two_ps_l.balance,
-          &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
+         {&o.metis.balance, &o.ptscotch.balance, &o.powergraph.balance, &o.hdrf.balance,
+          &o.two_ps_l.balance, &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
       *balance = p["balance"];
   o.hdrf.lambda = p.value("lambda", o.hdrf.lambda);
   o.fennel.gamma = p.value("gamma", o.fennel.gamma);
@@ -777,6 +786,50 @@ void require_in_place(const Experiment& e, bool files) {
                       fmt::format("does not go with {}: leave one of the two out", found));
 }
 
+/// inference.order: a word for all graph convolutions, or one for each.
+///
+/// Errors    ConfigError: another number of words; a layer that cannot multiply in this order
+std::vector<LayerOrder> inference_orders(const Json& value, const ModelConfig& model) {
+  const std::map<std::string, LayerOrder> words{{"auto", LayerOrder::automatic},
+                                                {"aggregate_first", LayerOrder::aggregate_first},
+                                                {"transform_first", LayerOrder::transform_first}};
+  if (value.is_string() && !words.contains(value.get<std::string>()))
+    throw ConfigError("inference.order",
+                      fmt::format("found {}, allowed: auto, aggregate_first, transform_first, or a "
+                                  "list with one of them for each of model.layers",
+                                  value.dump()));
+  std::vector<LayerOrder> orders(static_cast<std::size_t>(model.layers), LayerOrder::automatic);
+  if (value.is_array() && value.size() != orders.size())
+    throw ConfigError("inference.order",
+                      fmt::format("has {} words, but model.layers is {}: give one for each, or one "
+                                  "word for all",
+                                  value.size(), model.layers));
+  for (std::size_t l = 0; l < orders.size(); ++l)
+    orders[l] = pick<LayerOrder>(value.is_array() ? value[l] : value, words);
+  const auto has = [&](LayerOrder order) {
+    return std::find(orders.begin(), orders.end(), order) != orders.end();
+  };
+  if (weighs_edges(model)) {
+    if (has(LayerOrder::aggregate_first))
+      throw ConfigError(
+          "inference.order",
+          fmt::format("\"aggregate_first\" is impossible with model.type \"{}\", because {}: leave "
+                      "it out",
+                      model.type.name,
+                      layer_of(model).takes_largest
+                          ? "it takes the largest of rows times W after a ReLU"
+                          : "it computes numbers of edges from rows times W"));
+    return {};
+  }
+  if (!has_orders(model) && (has(LayerOrder::aggregate_first) || has(LayerOrder::transform_first)))
+    throw ConfigError(
+        "inference.order",
+        fmt::format("is for gcn, sage and resgcn+, whose layers multiply by A and by W; "
+                    "\"{}\" decides itself: leave it out",
+                    model.type.name));
+  return orders;
+}
+
 /// Settings of orrery infer; without any its defaults.
 void set_inference(Experiment& e, const Json& root) {
   const Json i = root.value("inference", Json::object());
@@ -799,6 +852,7 @@ void set_inference(Experiment& e, const Json& root) {
   if (i.contains("sddmm"))
     config.sddmm = pick<EdgeProduct>(
         i["sddmm"], {{"duplicated", EdgeProduct::duplicated}, {"split", EdgeProduct::split}});
+  if (i.contains("order")) config.order = inference_orders(i["order"], e.model);
   if (i.contains("sddmm") && !weighs_edges(e.model))
     throw ConfigError(
         "inference.sddmm",

@@ -8,28 +8,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "experiments/infer/layer_orders.hpp"
 
 namespace orrery {
 namespace {
-
-/// Orders; no two make all layers do the same.
-std::vector<LayerOrder> orders_of(const InferenceProblem& problem) {
-  const auto widths =
-      widths_of(problem.model, problem.data->features->width(), problem.data->classes);
-  std::vector<LayerOrder> orders;
-  std::set<std::vector<bool>> seen;
-  if (weighs_edges(problem.model)) return {problem.model.order};  // they multiply by W first
-  for (const LayerOrder order : {problem.model.order, LayerOrder::automatic,
-                                 LayerOrder::aggregate_first, LayerOrder::transform_first}) {
-    std::vector<bool> first;
-    for (int l = 1; l <= problem.model.layers; ++l)
-      first.push_back(problem.model.type == ModelType::resgcn
-                          ? transforms_first(order, problem.model.hidden, problem.model.hidden)
-                          : transforms_first(order, widths[at(l) - 1], widths[at(l)]));
-    if (seen.insert(first).second) orders.push_back(order);
-  }
-  return orders;
-}
 
 /// The products with the graph that these tiles can tell apart, and that go with the request.
 std::vector<SparseProduct> sparse_products_of(const InferenceProblem& problem) {
@@ -75,30 +57,20 @@ void prepare_by(InferenceProblem& problem, Preparation preparation) {
   problem.input = locate_input(problem);
 }
 
-TileChoice counted(InferenceProblem problem, const std::optional<std::int64_t>& device_bytes) {
-  const RankStages stages = fit_groups(problem, device_bytes, {});
-  TileChoice choice{problem.config, problem.model.order, received_bytes_of(stages),
-                    feature_file_bytes(problem), largest_peak(stages)};
-  choice.fits = !device_bytes || choice.peak_bytes <= *device_bytes;
-  return choice;
-}
-
 /// The ways that were counted.
 class Ways {
  public:
   explicit Ways(const std::optional<std::int64_t>& device_bytes) : device_bytes_(device_bytes) {}
 
-  /// Every order, product with weights and preparation on the tiles and graphs of this problem.
+  /// Every product with weights, preparation and order on the tiles and graphs of this problem.
   void add_all(const InferenceProblem& problem) {
-    for (const LayerOrder order : orders_of(problem))
-      for (const DenseProduct gemm : dense_products_of(problem))
-        for (const Preparation preparation : preparations_of(problem)) {
-          InferenceProblem way = problem;
-          way.model.order = order;
-          way.config.gemm = gemm;
-          prepare_by(way, preparation);
-          add(way);
-        }
+    for (const DenseProduct gemm : dense_products_of(problem))
+      for (const Preparation preparation : preparations_of(problem)) {
+        InferenceProblem way = problem;
+        way.config.gemm = gemm;
+        prepare_by(way, preparation);
+        add(way);
+      }
   }
 
   std::vector<TileChoice> best_first() {
@@ -113,12 +85,31 @@ class Ways {
   }
 
  private:
+  /// A way in each order that may be the best.
   void add(const InferenceProblem& way) {
     try {
-      choices_.push_back(counted(way, device_bytes_));
+      OrderCosts costs(way);
+      std::set<std::vector<bool>> seen;
+      const auto add_each = [&](const std::vector<LayerOrders>& list) {
+        for (const LayerOrders& orders : list)
+          if (seen.insert(sums_first_of(way, orders)).second) add(way, orders, costs);
+      };
+      add_each(named_orders(way));
+      add_each(costs.cheapest(device_bytes_));
+      add_each(costs.cheapest(std::nullopt));
     } catch (const ConfigError&) {  // such parts cannot be; others can
       if (!impossible_) impossible_ = std::current_exception();
     }
+  }
+  void add(InferenceProblem way, const LayerOrders& orders, OrderCosts& costs) {
+    way.config.order = orders;
+    const RankStages stages = fit_groups(way, device_bytes_, [&](const InferenceProblem& problem) {
+      return costs.of(orders, problem.config.group_bytes);
+    });
+    TileChoice choice{way.config, received_bytes_of(stages), feature_file_bytes(way),
+                      largest_peak(stages)};
+    choice.fits = !device_bytes_ || choice.peak_bytes <= *device_bytes_;
+    choices_.push_back(std::move(choice));
   }
 
   std::optional<std::int64_t> device_bytes_;
@@ -127,20 +118,6 @@ class Ways {
 };
 
 }  // namespace
-
-std::string name_of(LayerOrder order) {
-  switch (order) {
-    case LayerOrder::automatic:
-      return "auto";
-    case LayerOrder::aggregate_first:
-      return "aggregate_first";
-    case LayerOrder::transform_first:
-      return "transform_first";
-    case LayerOrder::aggregate_both:
-      return "aggregate_both";
-  }
-  return {};
-}
 
 std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
                                      const std::optional<std::int64_t>& device_bytes) {
@@ -166,7 +143,6 @@ std::vector<TileChoice> choose_tiles(const InferenceProblem& asked, int ranks,
 InferenceProblem laid_out(const InferenceProblem& asked, const TileChoice& choice) {
   InferenceProblem problem = asked;
   problem.config = choice.config;
-  problem.model.order = choice.order;
   problem.graphs = make_graphs(problem);
   prepare_by(problem, choice.config.preparation);
   return problem;

@@ -1,8 +1,10 @@
 #include "experiments/infer/infer_session.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -22,11 +24,13 @@
 #include "experiments/execute/launch.hpp"
 #include "experiments/infer/embedding_files.hpp"
 #include "experiments/infer/inference_report.hpp"
-#include "experiments/infer/layer_files.hpp"
+#include "experiments/infer/kept/layer_files.hpp"
+#include "experiments/infer/layer_orders.hpp"
 #include "experiments/infer/plan_inference.hpp"
 #include "experiments/infer/prepare_inference.hpp"
 #include "experiments/infer/sample_stage.hpp"
 #include "experiments/infer/simulate_inference.hpp"
+#include "experiments/infer/take_over.hpp"
 #include "experiments/infer/trained_weights.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/run/agreement.hpp"
@@ -128,11 +132,17 @@ void require_room(const InferenceProblem& problem, const Experiment& experiment,
   if (!options.anyway && experiment.kernels != "cuda") require_memory_for(here);
 }
 
+struct RealInference {
+  Outcome outcome;
+  /// From the end of the last stage, which leaves the rows in the page cache, until they are on the disk.
+  double flush_seconds = 0;
+};
+
 /// Runs it for real; all ranks of a job call it. The leading rank returns the outcome of all ranks,
 /// when the embeddings are in their place.
-Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experiment,
-                       const InferOptions& options, const fs::path& folder, LayerFiles* layers,
-                       const Job& job) {
+RealInference infer_for_real(const InferenceProblem& problem, const Experiment& experiment,
+                             const InferOptions& options, const fs::path& folder,
+                             LayerFiles* layers, const Job& job) {
   std::optional<FolderInProgress> embeddings;
   std::string path;
   if (job.leads()) {
@@ -152,7 +162,8 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   execute.timeline_epochs = {0, 0};
   execute.stop = &stop_requested();
   if (!options.anyway) execute.require_memory = require_memory_for;
-  Outcome outcome;
+  RealInference made;
+  Outcome& outcome = made.outcome;
   {
     const auto names = stage_names(problem.layers());
     Activity activity("inferring " + names[1]);
@@ -166,11 +177,15 @@ Outcome infer_for_real(const InferenceProblem& problem, const Experiment& experi
   }
   if (outcome.interrupted) throw Error("interrupted: no embeddings were written");
   if (embeddings) {
+    const Activity flushing("writing the embeddings to the disk");
+    const auto begin = std::chrono::steady_clock::now();
     write_file(embeddings->path() / "meta.json",
                embeddings_meta(problem.layout(), problem.data->classes).dump(2) + "\n");
     embeddings->commit();
+    made.flush_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  return outcome;
+  return made;
 }
 
 /// The inputs that the values of layers depend on; `contents`: of the data set.
@@ -193,15 +208,18 @@ Json layers_identity(const Experiment& experiment, const InferenceProblem& probl
             {"gemm", name_of(config.gemm)},
             {"spmm", name_of(config.spmm)},
             {"sddmm", name_of(config.sddmm)},
+            {"order", order_json(orders_of(problem, config))},
             {"preparation", preparation_of(problem)}}},
           {"weights", checksum_of(*problem.weights)}};
 }
+
+bool keeps_files(const InferOptions& options) { return options.keep_layers || options.resume; }
 
 /// The store of layers, if they are kept, with the existing ones; the same on all ranks.
 std::optional<LayerFiles> open_layers(const Experiment& experiment, const InferenceProblem& problem,
                                       const InferOptions& options, const fs::path& folder,
                                       const Job& job) {
-  if (!options.keep_layers && !options.resume) return std::nullopt;
+  if (!keeps_files(options)) return std::nullopt;
   const std::string contents = contents_of(problem, job);
   std::string done = "0";
   if (job.leads())
@@ -211,6 +229,20 @@ std::optional<LayerFiles> open_layers(const Experiment& experiment, const Infere
         options.resume));
   job.share(done);
   return LayerFiles(folder, std::stoi(done));
+}
+
+void remove_kept_files(const fs::path& folder) {
+  remove_kept_input(folder);
+  remove_layer_files(folder);
+}
+
+/// Keeps the input of an inference, on all ranks of a job, and takes over what a killed start of it
+/// kept; nothing if it cannot be kept. Layers of another start are removed.
+std::optional<KeptInput> opened_input(const Experiment& experiment, const InferOptions& options,
+                                      const fs::path& folder, const Job& job) {
+  if (!keeps_files(options) || !keeps_input(experiment)) return std::nullopt;
+  if (job.leads() && !options.resume) remove_layer_files(folder);
+  return open_input(experiment, folder, options.resume, job);
 }
 
 double counted_bytes(const Outcome& outcome) {
@@ -225,22 +257,30 @@ struct PreparedInference {
   InferenceProblem problem;
   std::vector<StageBefore> before;
   RankStages counted;
+  std::vector<std::string> taken_over;  ///< stages that a killed start had finished
 };
 
-/// Everything that may fail before the folder of the result is touched.
+/// Everything that may fail before an earlier result is touched. `kept`: null if its input is not to be
+/// kept yet.
 PreparedInference prepare(const Experiment& experiment, const InferOptions& options,
-                          const Job& job) {
+                          const KeptInput* kept, const Job& job) {
   const bool simulated = experiment.backend == "sim";
   PreparedInference made;
   std::shared_ptr<const TrainedWeights> weights;
   if (!simulated && !experiment.weights.empty()) weights = read_weights(experiment, job);
-  LoadedInference loaded = load_inference(experiment, job);
+  LoadedInference loaded = load_inference(experiment, job, kept);
+  if (loaded.taken_over)
+    for (const StageBefore& stage : loaded.stages) made.taken_over.push_back(stage.name);
   if (simulated && !experiment.weights.empty() && loaded.data->classes == 0)
     weights = read_weights(experiment, job);
   made.problem = inference_of(experiment, with_classes(loaded.data, experiment, weights.get()));
   made.before = std::move(loaded.stages);
   made.problem.weights = std::move(weights);
-  made.before.push_back(draw_and_count(made.problem, job));
+  made.before.push_back(draw_and_count(made.problem, job, kept));
+  if (kept != nullptr && kept->there().draws) made.taken_over.push_back(made.before.back().name);
+  if (job.leads() && !options.quiet && !made.taken_over.empty())
+    tell("taking over from the start before: {}\n",
+         fmt::format("{}", fmt::join(made.taken_over, ", ")));
   made.counted = fit_groups(made.problem, experiment.device_bytes, job);
   if (job.leads() && !options.quiet)
     tell("{}: {} vertices, {} edges; a rank holds at most {}\n", made.problem.data->name,
@@ -284,7 +324,7 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
         tell("continuing after layer {} of {}\n", done, problem.layers());
     }
     const calibrate::WorkWatch watch;
-    const Outcome outcome =
+    const auto [outcome, flush_seconds] =
         infer_for_real(problem, experiment, options, folder, layers ? &*layers : nullptr, job);
     const calibrate::OtherWork others = others_beside(job, watch.reading());
     if (!job.leads()) return;
@@ -293,8 +333,12 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
     result["received_bytes"] = counted_bytes(outcome);
     result["stages"] =
         stages_json(problem, &prepared.before, counted, slowest_seconds(outcome, done));
+    result["flush_seconds"] = flush_seconds;
     result["other_work"] = calibrate::other_work_json(others);
     result["resumed_after_layer"] = done > 0 ? Json(done) : Json(nullptr);
+    for (int layer = 1; layer <= done; ++layer)
+      prepared.taken_over.push_back(stage_names(problem.layers())[at(layer)]);
+    result["taken_over"] = prepared.taken_over;
     result["seconds"] = total_seconds(result["stages"]);
     if (job.world == nullptr && !experiment.simulate_on.empty())
       result["simulated_on"] = simulate_elsewhere(problem, experiment, whole, options.quiet);
@@ -304,12 +348,42 @@ void infer(PreparedInference prepared, const Experiment& experiment, const Infer
   result["provenance"] = provenance();
   results->write("config.json", experiment.resolved.dump(2) + "\n");
   results->write("result.json", result.dump(2) + "\n");
-  remove_layer_files(folder / "layers");
+  remove_kept_files(folder / "layers");
   result["fewest_bytes"] =
       fewest_bytes(experiment, problem, whole);  // may take seconds: the result is there
   if (!result["fewest_bytes"].is_null()) results->write("result.json", result.dump(2) + "\n");
   if (!options.quiet && !options.json) print_inference(result);
   if (options.json) fmt::print("{}\n", result.dump());
+}
+
+/// Prepares an inference and opens its folder on the leading rank: first, if the input is kept there
+/// while it is prepared. An earlier result stays until nothing can fail, and its folder is opened last.
+PreparedInference prepare_in(std::optional<ResultFolder>& results, const Experiment& experiment,
+                             const InferOptions& options, const fs::path& folder, const Job& job) {
+  const auto open = [&] {
+    if (job.leads()) results.emplace(folder, options.existing());
+    std::string there = folder.string();
+    job.share(there);  // the folder is there
+    if (job.world != nullptr) require_shared_folder(job, folder);
+  };
+  const fs::path kept_in = folder / "layers";
+  std::string replaces = fs::exists(folder / "result.json") ? "yes" : "no";
+  job.share(replaces);
+  if (replaces == "no") {
+    if (keeps_files(options)) open();
+    const auto kept = opened_input(experiment, options, kept_in, job);
+    PreparedInference prepared = prepare(experiment, options, kept ? &*kept : nullptr, job);
+    if (!keeps_files(options)) open();
+    return prepared;
+  }
+  PreparedInference prepared = prepare(experiment, options, nullptr, job);
+  open();
+  if (const auto kept = opened_input(experiment, options, kept_in, job)) {
+    if (keeps_rows(experiment))
+      kept->put_rows(prepared.problem.data->graph, prepared.problem.data->edges);
+    kept->put_draws(prepared.problem.graphs->drawn());
+  }
+  return prepared;
 }
 
 Experiment experiment_of(const InferOptions& options, const Launch& launch) {
@@ -386,7 +460,7 @@ int infer_session(InferOptions options) {
     const fs::path file = folder / "result.json";
     const JsonReader kept_result(bytes_of(file), file.string());
     // They are left if a start was ended just after it wrote its result.
-    remove_layer_files(folder / "layers");
+    remove_kept_files(folder / "layers");
     remove_unfinished(folder);
     tell("{}: the inference is complete, there is nothing to resume\n", folder.string());
     if (options.json) fmt::print("{}\n", kept_result.json().dump());
@@ -397,9 +471,9 @@ int infer_session(InferOptions options) {
     heed_signals(false, true);
     tell_activities(!options.quiet);
     try {
-      PreparedInference prepared = prepare(experiment, options, {});
-      const ResultFolder results(folder, options.existing());
-      infer(std::move(prepared), experiment, options, folder, &results, {});
+      std::optional<ResultFolder> results;
+      PreparedInference prepared = prepare_in(results, experiment, options, folder, {});
+      infer(std::move(prepared), experiment, options, folder, &*results, {});
     } catch (const OutOfMemory& error) {
       throw Error(with_inference_advice(error));
     }
@@ -421,11 +495,8 @@ int infer_session(InferOptions options) {
     if (job.leads()) require_replaceable(shared, options.existing());
     job.share(shared);  // others begin when the folder is ready
     try {
-      PreparedInference prepared = prepare(experiment, options, job);
       std::optional<ResultFolder> results;
-      if (job.leads()) results.emplace(shared, options.existing());
-      job.share(shared);  // the folder is there
-      require_shared_folder(job, shared);
+      PreparedInference prepared = prepare_in(results, experiment, options, shared, job);
       speaker.meet_in(shared);
       infer(std::move(prepared), experiment, options, shared, results ? &*results : nullptr, job);
     } catch (const OutOfMemory& error) {

@@ -13,8 +13,8 @@ struct InferOptions {
   std::vector<std::string> overrides;
   bool json = false, quiet = false, force = false;
   bool anyway = false;       ///< also what exceeds this machine's memory
-  bool keep_layers = false;  ///< in files, until the result is there
-  bool resume = false;       ///< continue from the last kept layer
+  bool keep_layers = false;  ///< and what comes before them, in files, until the result is there
+  bool resume = false;       ///< continue from what was kept
   bool plan = false;         ///< only count every way to lay it out
 
   Existing existing() const {

@@ -7,6 +7,7 @@
 #include "core/base/index.hpp"
 #include "core/base/units.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/infer/layer_orders.hpp"
 #include "experiments/infer/plan_inference.hpp"
 #include "experiments/results/table.hpp"
 
@@ -159,13 +160,19 @@ Json inference_result(const Experiment& experiment, const InferenceProblem& prob
               {"gemm", name_of(config.gemm)},
               {"spmm", name_of(config.spmm)},
               {"sddmm", nullptr},
+              {"order", nullptr},
               {"preparation", preparation_of(problem)},
               {"neighbours", neighbours},
               {"planned_received_bytes", received_bytes_of(counted)},
               {"received_bytes", nullptr},
-              {"peak_bytes", peaks}};
+              {"peak_bytes", peaks},
+              {"taken_over", Json::array()},
+              {"flush_seconds", nullptr}};
   if (config.group_bytes > 0) result["group_bytes"] = config.group_bytes;
-  if (weighs_edges(problem.model)) result["sddmm"] = name_of(config.sddmm);
+  if (weighs_edges(problem.model))
+    result["sddmm"] = name_of(config.sddmm);
+  else
+    result["order"] = order_json(orders_of(problem, config));
   return result;
 }
 

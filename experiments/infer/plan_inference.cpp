@@ -12,6 +12,7 @@
 #include "experiments/config/version.hpp"
 #include "experiments/infer/choose_tiles.hpp"
 #include "experiments/infer/inference_report.hpp"
+#include "experiments/infer/layer_orders.hpp"
 #include "experiments/infer/simulate_inference.hpp"
 #include "experiments/infer/trained_weights.hpp"
 #include "experiments/results/table.hpp"
@@ -42,7 +43,7 @@ Json choice_json(const TileChoice& choice, const InferenceProblem& asked) {
            {"gemm", name_of(config.gemm)},
            {"spmm", name_of(config.spmm)},
            {"sddmm", nullptr},
-           {"order", name_of(choice.order)},
+           {"order", order_json(orders_of(asked, config))},
            {"group_bytes", nullptr},
            {"preparation",
             asked.data->feature_files ? Json(name_of(config.preparation)) : Json(nullptr)},
@@ -55,8 +56,9 @@ Json choice_json(const TileChoice& choice, const InferenceProblem& asked) {
   return one;
 }
 
-std::string choices_text(const std::vector<TileChoice>& choices, bool attention, bool files,
+std::string choices_text(const std::vector<TileChoice>& choices, const InferenceProblem& asked,
                          bool simulated) {
+  const bool attention = weighs_edges(asked.model), files = asked.data->feature_files != nullptr;
   std::vector<std::string> header{
       "rows x columns", "gemm", attention ? "sddmm" : "order", "groups of", "received",
       "most held",      "fits"};
@@ -68,7 +70,7 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
     std::vector<std::string> row{
         fmt::format("{} x {}", choice.config.rows, choice.config.columns),
         choice.config.columns == 1 ? "-" : name_of(choice.config.gemm),
-        !attention                   ? name_of(choice.order)
+        !attention                   ? order_text(order_json(orders_of(asked, choice.config)))
         : choice.config.columns == 1 ? "-"
                                      : name_of(choice.config.sddmm),
         choice.config.group_bytes > 0 ? human_bytes(choice.config.group_bytes) : "a part",
@@ -86,7 +88,8 @@ std::string choices_text(const std::vector<TileChoice>& choices, bool attention,
 }
 
 /// The lines for the file, and how much more the next best way receives.
-std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bool files) {
+std::string advice_on(const std::vector<TileChoice>& choices, const InferenceProblem& asked) {
+  const bool attention = weighs_edges(asked.model), files = asked.data->feature_files != nullptr;
   const TileChoice& best = choices.front();
   if (!best.fits)
     return "none fits into the memory of a rank: more ranks, or a narrower model, need less";
@@ -94,14 +97,18 @@ std::string advice_on(const std::vector<TileChoice>& choices, bool attention, bo
                                  best.config.rows, best.config.columns, name_of(best.config.gemm));
   keys += attention ? fmt::format(", \"sddmm\": \"{}\"", name_of(best.config.sddmm))
                     : fmt::format(", \"spmm\": \"{}\"", name_of(best.config.spmm));
+  if (!best.config.order.empty())
+    keys += fmt::format(", \"order\": {}", order_json(best.config.order).dump());
   if (files) keys += fmt::format(", \"preparation\": \"{}\"", name_of(best.config.preparation));
   if (best.config.group_bytes > 0)
     keys += fmt::format(", \"group_bytes\": {}", best.config.group_bytes);
   std::string text = fmt::format("the fewest bytes: \"inference\": {{{}}}", keys);
-  if (!attention) text += fmt::format(", \"model\": {{\"order\": \"{}\"}}", name_of(best.order));
   if (choices.size() > 1 && choices[1].fits && best.received_bytes > 0)
-    text += fmt::format("; the next best, {} x {}, receives {:.1f} % more", choices[1].config.rows,
-                        choices[1].config.columns,
+    text += fmt::format("; the next best, {} x {}{}, receives {:.1f} % more",
+                        choices[1].config.rows, choices[1].config.columns,
+                        choices[1].config.order == best.config.order
+                            ? ""
+                            : " in the order " + order_text(order_json(choices[1].config.order)),
                         100 * (choices[1].received_bytes / best.received_bytes - 1));
   return text;
 }
@@ -156,8 +163,6 @@ double all_bytes(const Json& way) {
 
 void print_inference_plan(const Experiment& experiment, bool json) {
   const InferenceProblem asked = inference_of(experiment, planned_data(experiment));
-  const bool attention = weighs_edges(experiment.model),
-             files = asked.data->feature_files != nullptr;
   std::vector<TileChoice> choices =
       choose_tiles(asked, experiment.ranks(), experiment.device_bytes);
   simulate_best(choices, asked, experiment);
@@ -176,8 +181,8 @@ void print_inference_plan(const Experiment& experiment, bool json) {
     return;
   }
   fmt::print("{}: {} ranks\n\n{}\n{}\n", experiment.name, experiment.ranks(),
-             choices_text(choices, attention, files, experiment.backend == "sim"),
-             wrapped(advice_on(choices, attention, files), paragraph_on(stdout)));
+             choices_text(choices, asked, experiment.backend == "sim"),
+             wrapped(advice_on(choices, asked), paragraph_on(stdout)));
 }
 
 Json fewest_bytes(const Experiment& experiment, const InferenceProblem& ran,
@@ -188,7 +193,7 @@ Json fewest_bytes(const Experiment& experiment, const InferenceProblem& ran,
   const InferenceProblem asked = inference_of(experiment, ran.data);
   Json best =
       choice_json(choose_tiles(asked, experiment.ranks(), experiment.device_bytes).front(), asked);
-  best["this_run"] = {{"order", name_of(ran.model.order)},
+  best["this_run"] = {{"order", order_json(orders_of(ran, ran.config))},
                       {"received_bytes", received_bytes_of(counted)},
                       {"file_bytes", feature_file_bytes(ran)}};
   return best;
@@ -206,7 +211,7 @@ std::string fewest_bytes_text(const Json& result) {
     return fmt::format("fewest bytes: this run's {}, {}\n", way_text(result), human_bytes(here));
   const bool order = best["sddmm"].is_null() && best["order"] != run["order"];
   const auto text = [&](const Json& way, const Json& ordered, double bytes) {
-    return way_text(way) + (order ? ", " + ordered["order"].get<std::string>() : "") + ", " +
+    return way_text(way) + (order ? ", " + order_text(ordered["order"]) : "") + ", " +
            human_bytes(bytes);
   };
   return fmt::format("fewest bytes{}: {} (this run: {})\n",

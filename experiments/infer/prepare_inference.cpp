@@ -15,6 +15,7 @@
 #include "core/terminal/activity.hpp"
 #include "experiments/infer/read_edges.hpp"
 #include "experiments/infer/sample_stage.hpp"
+#include "experiments/infer/take_over.hpp"
 #include "experiments/run/agreement.hpp"
 
 namespace orrery {
@@ -106,7 +107,8 @@ std::string contents_of(const InferenceProblem& problem, const Job& job) {
   return checksum(all);
 }
 
-LoadedInference load_inference(const Experiment& experiment, const Job& job) {
+LoadedInference load_inference(const Experiment& experiment, const Job& job,
+                               const KeptInput* kept) {
   if (experiment.links)
     throw ConfigError(
         "links",
@@ -117,7 +119,10 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
                       "numbers vertices anew, and embeddings are rows by number: set it to none");
   LoadedInference loaded;
   const std::string& files = experiment.dataset.feature_files;
-  if (experiment.dataset.edge_list) {
+  if (kept != nullptr && kept->there().rows) {
+    const Activity reading("reading the rows that were kept");
+    loaded = load_kept(experiment, *kept, job);
+  } else if (experiment.dataset.edge_list) {
     const Activity reading(loading_words(experiment.dataset));
     loaded = load_edge_list(experiment, job);
   } else if (job.world != nullptr && folder_of_ranges(experiment)) {
@@ -129,6 +134,8 @@ LoadedInference load_inference(const Experiment& experiment, const Job& job) {
         job, fmt::format("{} vertices, {} edges", loaded.data->vertices(), loaded.data->edges));
     loaded.stages.push_back(of_all_ranks(read, job));
   }
+  if (kept != nullptr && !loaded.taken_over && keeps_rows(experiment))
+    kept->put_rows(loaded.data->graph, loaded.data->edges);
   const auto settings = experiment.resolved.value("inference", nlohmann::ordered_json::object());
   if (experiment.statistics && settings.contains("preparation") && loaded.data->features) {
     auto with_files = std::make_shared<InferenceData>(*loaded.data);
@@ -202,8 +209,8 @@ RankStages count_stages(const InferenceBody& body, const Job& job) {
 }
 
 RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
-                      const Job& job) {
-  RankStages stages = count_stages(InferenceBody(problem), job);
+                      const std::function<RankStages(const InferenceProblem&)>& count) {
+  RankStages stages = count(problem);
   const bool groups = problem.config.spmm != SparseProduct::exchange_graph;
   if (problem.config.group_bytes > 0 || !device_bytes || !groups) return stages;
   const auto widths =
@@ -218,16 +225,28 @@ RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_
     bytes /= 2;
     InferenceProblem smaller = problem;
     smaller.config.group_bytes = bytes;
-    smaller.input = locate_input(smaller, job);
-    RankStages fewer = count_stages(InferenceBody(smaller), job);
+    RankStages fewer = count(smaller);
     const std::int64_t before = largest_peak(stages), now = largest_peak(fewer);
     if (now > before) ++rises;
     if (now >= before) continue;
     rises = 0;
     problem.config.group_bytes = bytes;
-    problem.input = smaller.input;
     stages = std::move(fewer);
   }
+  return stages;
+}
+
+RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
+                      const Job& job) {
+  std::int64_t counted_with = problem.config.group_bytes;
+  const auto count = [&](const InferenceProblem& asked) {
+    if (asked.config.group_bytes == counted_with) return count_stages(InferenceBody(asked), job);
+    InferenceProblem located = asked;
+    located.input = locate_input(located, job);
+    return count_stages(InferenceBody(located), job);
+  };
+  RankStages stages = fit_groups(problem, device_bytes, count);
+  if (problem.config.group_bytes != counted_with) problem.input = locate_input(problem, job);
   return stages;
 }
 

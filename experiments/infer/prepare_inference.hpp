@@ -1,12 +1,14 @@
 // A prepared inference: its data, and what its ranks would move and hold.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/inference/inference_body.hpp"
+#include "experiments/infer/kept/kept_input.hpp"
 #include "experiments/infer/stage_costs.hpp"
 #include "experiments/run/runner.hpp"
 
@@ -29,14 +31,18 @@ StageBefore of_all_ranks(const StageBefore& mine, const Job& job);
 struct LoadedInference {
   std::shared_ptr<const InferenceData> data;
   std::vector<StageBefore> stages{};  ///< of reading it
+  bool taken_over = false;            ///< the rows of the graph, from a killed start
 };
 
 /// Reads the graph of the inference: the whole graph, even if a training uses a part of it. In a
 /// job over MPI, each rank reads a range of the edges if they are in files of edges or in a folder
 /// of NumPy arrays and keep their order, and ends up with the rows of its part.
 ///
+/// `kept`: takes over the rows that it has, and else keeps them there; null: neither.
+///
 /// Errors    those of load_dataset and load_edge_list; ConfigError: no features
-LoadedInference load_inference(const Experiment& experiment, const Job& job);
+LoadedInference load_inference(const Experiment& experiment, const Job& job,
+                               const KeptInput* kept = nullptr);
 
 /// Features in files, in the way of this preparation.
 ///
@@ -72,7 +78,10 @@ RankStages count_stages(const InferenceBody& body, const Job& job);
 
 /// If no size of groups is given (group_bytes 0) and ranks have this many bytes: tries sizes, each
 /// half as large as the one before, until the ranks' data fits or a group is a row. Nothing:
-/// unlimited.
+/// unlimited. `count`: counts a problem as it is.
+RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
+                      const std::function<RankStages(const InferenceProblem&)>& count);
+/// The same for a problem that is to run, with the places of its input.
 RankStages fit_groups(InferenceProblem& problem, const std::optional<std::int64_t>& device_bytes,
                       const Job& job);
 

@@ -14,6 +14,7 @@
 #include "core/graph/read/streamed_dataset.hpp"
 #include "core/inference/input/edge_list_files.hpp"
 #include "core/terminal/plain_text.hpp"
+#include "experiments/infer/kept/array_file.hpp"
 #include "experiments/run/agreement.hpp"
 
 namespace orrery {
@@ -86,6 +87,23 @@ std::int64_t count_vertices(const EdgeListFiles& files, int rank, int ranks, con
   return largest + 1;
 }
 
+/// The input with these rows of its graph: of a data set folder, of files of edges.
+std::shared_ptr<const InferenceData> with_rows(const StreamedDataset& streamed,
+                                               const DatasetOptions& options, KeptRows kept) {
+  return std::make_shared<const InferenceData>(InferenceData{
+      streamed.name, streamed.generated, kept.edges, std::move(kept.rows), std::nullopt,
+      in_its_type(streamed.rows.features, options), streamed.rows.classes});
+}
+std::shared_ptr<const InferenceData> with_rows(const DatasetOptions& options, KeptRows kept) {
+  std::shared_ptr<const Features> features;
+  std::vector<std::string> notes;
+  choose_features(features, notes, kept.rows.vertices, options);
+  const fs::path first = options.edge_list->files.front();
+  return std::make_shared<const InferenceData>(
+      InferenceData{one_line(first.stem().string()), false, kept.edges, std::move(kept.rows),
+                    std::nullopt, in_its_type(features, options), 0});
+}
+
 }  // namespace
 
 std::optional<fs::path> folder_of_ranges(const Experiment& experiment) {
@@ -112,10 +130,8 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job) {
                     "some have none; set dataset.symmetric to true, which adds them, or "
                     "\"directed\" to true");
   const double received = received_so_far(job) - before;
-  return {std::make_shared<const InferenceData>(InferenceData{
-              streamed.name, streamed.generated, edges.size() * (streamed.mirrored ? 2 : 1),
-              std::move(rows), std::nullopt,
-              in_its_type(streamed.rows.features, experiment.dataset), streamed.rows.classes}),
+  return {with_rows(streamed, experiment.dataset,
+                    {std::move(rows), edges.size() * (streamed.mirrored ? 2 : 1)}),
           stages_of(job,
                     {share_of(edges.size(), job.world->size(), job.world->rank()).count, 0,
                      8.0 * static_cast<double>(edges.size())},
@@ -158,13 +174,28 @@ LoadedInference load_edge_list(const Experiment& experiment, const Job& job) {
 
   for (const auto& file : files.files())
     read.file_bytes += static_cast<double>(file.bytes) * (stated ? 1 : 2);
-  std::shared_ptr<const Features> features;
-  std::vector<std::string> notes;
-  choose_features(features, notes, vertices, options);
-  return {std::make_shared<const InferenceData>(
-              InferenceData{one_line(files.files().front().path.stem().string()), false, edges,
-                            std::move(rows), std::nullopt, in_its_type(features, options), 0}),
-          stages_of(job, read, cost, received)};
+  return {with_rows(options, {std::move(rows), edges}), stages_of(job, read, cost, received)};
+}
+
+LoadedInference load_kept(const Experiment& experiment, const KeptInput& kept, const Job& job) {
+  const DatasetOptions& options = experiment.dataset;
+  const auto begin = Clock::now();
+  KeptRows rows = kept.take_rows();
+  const std::int64_t bytes = static_cast<std::int64_t>(as_bytes(rows.rows.csr->offsets).size() +
+                                                       as_bytes(rows.rows.csr->columns).size() +
+                                                       as_bytes(rows.rows.degrees).size());
+  LoadedInference loaded;
+  loaded.data = options.edge_list
+                    ? with_rows(options, std::move(rows))
+                    : with_rows(open_streamed_dataset(options), options, std::move(rows));
+  const std::chrono::duration<double> took = Clock::now() - begin;
+  const bool in_ranges = options.edge_list || job.world != nullptr;
+  loaded.stages.push_back(
+      of_all_ranks({in_ranges ? "read edges" : "read", took.count(), 0, bytes}, job));
+  if (in_ranges)
+    loaded.stages.push_back(of_all_ranks({"build the distributed CSR", 0, 0, bytes}, job));
+  loaded.taken_over = true;
+  return loaded;
 }
 
 }  // namespace orrery

@@ -23,4 +23,10 @@ LoadedInference load_ranges(const Experiment& experiment, const Job& job);
 /// Errors    as EdgeListFiles
 LoadedInference load_edge_list(const Experiment& experiment, const Job& job);
 
+/// The same as load_ranges and load_edge_list, or as reading such a folder as a whole, with rows that a
+/// killed start kept.
+///
+/// Errors    as KeptInput::take_rows
+LoadedInference load_kept(const Experiment& experiment, const KeptInput& kept, const Job& job);
+
 }  // namespace orrery

@@ -57,6 +57,14 @@ std::int64_t draws_bytes(const InferenceProblem& problem, int part) {
   return 4 * (rows.count + longer * problem.model.layers * fanout);
 }
 
+/// Those of all parts, or of one.
+std::int64_t all_draws_bytes(const InferenceProblem& problem, std::optional<int> only_part) {
+  std::int64_t bytes = 0;
+  for (int part = 0; part < problem.layout().row_parts; ++part)
+    if (only_part.value_or(part) == part) bytes += draws_bytes(problem, part);
+  return bytes;
+}
+
 /// Marks of the vertices that were seen in each layer, and once more for whole rows.
 std::int64_t marks_bytes(const InferenceProblem& problem, bool lists) {
   if (problem.config.rows == 1 && !lists) return 0;
@@ -91,18 +99,24 @@ std::int64_t sampling_bytes(const InferenceProblem& problem, std::optional<int> 
          (lengths ? 2 * problem.data->vertices() : 0) + counts;
 }
 
-StageBefore draw_and_count(InferenceProblem& problem, const Job& job) {
+StageBefore draw_and_count(InferenceProblem& problem, const Job& job, const KeptInput* kept) {
   const Activity activity("drawing neighbours and counting what parts need of each other");
+  const bool there = kept != nullptr && kept->there().draws;
   const auto begin = Clock::now();
   const std::optional<int> part = own_part(problem, job);
   double received = 0;
-  problem.graphs = job.world == nullptr
+  problem.graphs = there ? make_graphs(problem, part, kept->take_draws())
+                   : job.world == nullptr
                        ? make_graphs(problem)
                        : make_graphs(problem, part, adding_up(problem.layout(), job, &received));
   problem.input = locate(problem, job, &received);
   const std::chrono::duration<double> took = Clock::now() - begin;
   StageBefore mine{"sample", took.count(), received};
-  if (!problem.data->statistics) mine.peak_bytes = sampling_bytes(problem, part);
+  if (there)
+    mine.peak_bytes = all_draws_bytes(problem, part);
+  else if (!problem.data->statistics)
+    mine.peak_bytes = sampling_bytes(problem, part);
+  if (kept != nullptr && !there) kept->put_draws(problem.graphs->drawn());
   return of_all_ranks(mine, job);
 }
 

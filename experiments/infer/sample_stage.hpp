@@ -10,8 +10,10 @@
 namespace orrery {
 
 /// Sets the graphs and the located input of the problem; over MPI all ranks together. Every rank
-/// learns the seconds of the slowest, what all received, and what the largest held.
-StageBefore draw_and_count(InferenceProblem& problem, const Job& job);
+/// learns the seconds of the slowest, what all received, and what the largest held. `kept`: takes over
+/// the drawn neighbours that it has, and else keeps them there; null: neither. Located input is not kept.
+StageBefore draw_and_count(InferenceProblem& problem, const Job& job,
+                           const KeptInput* kept = nullptr);
 
 /// What a process holds at most while it draws and counts: the neighbours drawn for its parts, the
 /// marks of rows that were seen, the lengths of rows if weights depend on them, and the counts.

@@ -11,6 +11,7 @@
 #include "core/runtime/check/check.hpp"
 #include "core/runtime/check/check_digest.hpp"
 #include "core/strategy/make_strategy.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/train.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
@@ -75,6 +76,18 @@ std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
   const auto largest = prepared.strategy->with_largest_batches();
   if (largest == nullptr) return std::nullopt;
   return peaks_of(record_shared(TrainingBody(*largest, *prepared.problem), 1, {}));
+}
+
+std::optional<std::array<std::int64_t, kSpaces>> likely_memory(const PreparedExperiment& prepared) {
+  if (prepared.problem->strategy.type != "mini_batch" ||
+      mini_batch_of(prepared.problem->strategy).sizes != BatchSizesFrom::draws)
+    return std::nullopt;
+  Problem likely = *prepared.problem;
+  MiniBatchSettings settings = mini_batch_of(likely.strategy);
+  settings.sizes = BatchSizesFrom::likely;
+  likely.strategy.own = settings;
+  const auto strategy = make_strategy(likely);
+  return peaks_of(record_shared(TrainingBody(*strategy, likely), 1, {}));
 }
 
 bool draws_anew(const PreparedExperiment& prepared) {

@@ -35,6 +35,10 @@ std::array<std::int64_t, kSpaces> peaks_of(const Programs& programs);
 std::optional<std::array<std::int64_t, kSpaces>> bound_of_memory(
     const PreparedExperiment& prepared);
 
+/// What one batch in a billion takes more than, at most, of each kind of a rank's memory: not above the bound.
+/// Nothing if steps have no drawn batches.
+std::optional<std::array<std::int64_t, kSpaces>> likely_memory(const PreparedExperiment& prepared);
+
 /// Whether each epoch works on something else that is drawn for it, so that the memory of the recorded
 /// epochs bounds nobody's.
 bool draws_anew(const PreparedExperiment& prepared);

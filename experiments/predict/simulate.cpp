@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "core/base/error.hpp"
@@ -318,6 +320,53 @@ double least_epoch_seconds(const PricedRun& run) {
 
 namespace {
 
+/// What a simulation drew of the batches of a rank's steps (simulation.batches), and how far the edges that the
+/// host draws for all steps may be off: their standard error relative to their sum, if a step of each number
+/// of targets is estimated by the mean of the drawn ones. Null where only one of them was drawn.
+Json batches_json(const PreparedExperiment& prepared, const PricedRun& run) {
+  const std::shared_ptr<const Steps> steps = prepared.strategy->schedule(0).training;
+  std::vector<TrainStep> taken;
+  for (int epoch = 0; epoch < run.epochs; ++epoch)
+    for (int index = 0; index < steps->count(epoch); ++index)
+      taken.push_back(steps->at(epoch, index));
+  std::vector<double> edges(taken.size(), 0);  // of all ranks together
+  for (const auto& program : run.programs) {
+    std::size_t step = 0;
+    for (const Step& each : program->steps)
+      if (const auto* host = std::get_if<HostStep>(&each);
+          host != nullptr && host->lane == Lane::sampler && step < edges.size())
+        edges[step++] += static_cast<double>(host->work.items);
+  }
+  struct Kind {
+    double steps = 0;
+    std::map<std::pair<int, int>, double> drawn;  ///< edges, by epoch and step
+  };
+  std::map<double, Kind> kinds;  // by the number of targets
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    Kind& kind = kinds[taken[i].averaged_over.value_or(0)];
+    ++kind.steps;
+    kind.drawn[{taken[i].structure.draw, taken[i].structure.number}] = edges[i];
+  }
+  std::size_t drawn = 0;
+  double all = 0, variance = 0;
+  bool known = true;
+  for (const auto& [targets, kind] : kinds) {
+    const auto n = static_cast<double>(kind.drawn.size());
+    double sum = 0, squares = 0;
+    for (const auto& [step, of_step] : kind.drawn) sum += of_step;
+    for (const auto& [step, of_step] : kind.drawn)
+      squares += (of_step - sum / n) * (of_step - sum / n);
+    drawn += kind.drawn.size();
+    all += kind.steps * sum / n;
+    if (kind.steps == n) continue;  // all were drawn
+    known = known && n > 1;
+    if (n > 1) variance += kind.steps * kind.steps * squares / (n - 1) / n;
+  }
+  return {{"drawn", drawn},
+          {"steps", taken.size()},
+          {"standard_error", known && all > 0 ? Json(std::sqrt(variance) / all) : Json()}};
+}
+
 /// replay(), and with simulation.sensitivity both ends.
 SimulatedOutcome replay_with_ends(const PricedRun& run, const Body& body,
                                   const Experiment& experiment, Simulator& simulator) {
@@ -349,7 +398,11 @@ SimulatedOutcome replay(const PricedRun& run, const Body& body, const Experiment
 }
 
 SimulatedOutcome simulate(const PreparedExperiment& prepared, Simulator& simulator) {
-  return replay_with_ends(price_run(prepared), prepared.body(), prepared.experiment, simulator);
+  const PricedRun run = price_run(prepared);
+  SimulatedOutcome made = replay_with_ends(run, prepared.body(), prepared.experiment, simulator);
+  if (prepared.experiment.resolved["simulation"].contains("batches"))
+    made.simulation["batches"] = batches_json(prepared, run);
+  return made;
 }
 
 SimulatedOutcome simulate(const Body& body, const Experiment& experiment, Simulator& simulator) {

@@ -162,7 +162,8 @@ ResultFolder::ResultFolder(fs::path folder, Existing existing) : path_(std::move
   for (const char* name : {"result.json", "sweep.json", "timeline.json", "failure.json", kClaim})
     fs::remove(path_ / name, error);
   if (existing == Existing::resume && fs::exists(checkpoint())) return;
-  for (const char* name : {kEpochLog, "epochs.csv", "config.json", "checkpoint.bin", "best.bin"})
+  for (const char* name : {kEpochLog, "epochs.csv", "config.json", "checkpoint.bin", "best.bin",
+                           "accesses.npy", "access_batches.npy"})
     fs::remove(path_ / name, error);
 }
 

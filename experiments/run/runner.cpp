@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <tuple>
 
 #include "core/base/available_memory.hpp"
 #include "core/base/error.hpp"
+#include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/files/checksum.hpp"
 #include "core/graph/read/load.hpp"
+#include "core/strategy/store/access_trace.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
 #include "experiments/calibrate/other_work.hpp"
@@ -226,6 +229,31 @@ nlohmann::ordered_json about_timeline(const FinishedRun& done) {
           {"config", done.experiment.resolved}};
 }
 
+/// Keeps which rows of other ranks the drawn batches of a simulation ask for.
+nlohmann::ordered_json keep_accesses(const PreparedExperiment& prepared, int epochs,
+                                     const ResultFolder& results) {
+  const Activity keeping("keeping which rows the drawn batches ask for");
+  const SampledBatches batches(*prepared.problem);
+  std::vector<AccessTrace> ranks(at(prepared.problem->ranks()));
+  parallel_for(std::ssize(ranks), 1, [&](std::int64_t rank, std::int64_t) {
+    const auto steps = prepared.strategy->schedule(static_cast<int>(rank)).training;
+    std::set<AccessTrace::Step> taken;  // each drawn one once
+    for (int epoch = 0; epoch < epochs; ++epoch)
+      for (int index = 0; index < steps->count(epoch); ++index) {
+        const StructureId drawn = steps->at(epoch, index).structure;
+        taken.insert({drawn.draw, drawn.number});
+      }
+    ranks[at(rank)] = accesses_of(batches, static_cast<int>(rank), {taken.begin(), taken.end()});
+  });
+  std::size_t drawn = 0, rows = 0;
+  for (const AccessTrace& trace : ranks) {
+    drawn += trace.batches.size();
+    rows += trace.rows.size();
+  }
+  const std::int64_t bytes = write_accesses(results.path(), ranks);
+  return {{"batches", drawn}, {"rows", rows}, {"bytes", bytes}};
+}
+
 /// Writes the result, and then the files that one can do without: the timeline is by far the
 /// largest file, so a nearly full disk holds the result.
 void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
@@ -409,6 +437,14 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
       done.measured.epoch_seconds,
       epoch_errors(errors, made.simulation["library"], done.measured.breakdown), errors.measured);
   done.result["simulation"] = std::move(made.simulation);
+  if (experiment.resolved["simulation"].value("accesses", false)) {
+    auto kept = keep_accesses(prepared, static_cast<int>(made.outcome.epochs.size()), results);
+    if (!options_.quiet)
+      tell("{}: what {} batches ask other ranks for, {} rows, takes {}\n",
+           (results.path() / kAccesses).string(), kept["batches"].get<std::int64_t>(),
+           kept["rows"].get<std::int64_t>(), human_bytes(kept["bytes"].get<double>()));
+    done.result["simulation"]["accesses"] = std::move(kept);
+  }
   done.result["links"] = std::move(made.links);
   if (const auto bound = bound_of_memory(prepared))
     done.result["peak_bytes_bound"] = (*bound)[at(Space::device)];

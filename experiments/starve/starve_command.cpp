@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
+#include "backends/comm_mpi/comm_mpi.hpp"
 #include "core/base/error.hpp"
 #include "core/terminal/activity.hpp"
 #include "core/terminal/tell.hpp"
@@ -15,8 +17,10 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/commands/python_script.hpp"
+#include "experiments/execute/launch.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/run/interruption.hpp"
+#include "experiments/run/job_script.hpp"
 #include "experiments/starve/starve_report.hpp"
 
 namespace orrery {
@@ -27,7 +31,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kChart = "starve_chart.py";
 
 struct StarveOptions {
-  std::string file, svg;
+  std::string file, backend, svg;
   std::vector<std::string> overrides;
   int epochs = 3;
   bool now = false, json = false;
@@ -62,17 +66,59 @@ void draw(const Json& told, const std::string& svg) {
   tell("drew {}\n", svg);
 }
 
+/// What the ranks of the experiment measure, on the leading process: they are the processes of this job.
+std::optional<Fed> measured_by_job(const Experiment& experiment, const StarveOptions& options,
+                                   const Launch& launch, DatasetCache& datasets) {
+  heed_signals(true, launch.rank == 0);
+  MpiOptions mpi;
+  mpi.ending = &ended_from_outside();
+  mpi.processes = launch.size;
+  MpiWorld world(mpi);
+  std::optional<Fed> measured;
+  world.run([&](Communicator& communicator) {
+    measured = measure_over_mpi(experiment, options.epochs, datasets, {&world, &communicator});
+  });
+  return measured;
+}
+
+/// Whether this process is a rank of the experiment.
+///
+/// Errors    ConfigError: other processes were started than it has ranks
+bool measures_over_mpi(const Experiment& experiment, const Launch& launch) {
+  if (experiment.backend != "mpi" || launch.size == 1) return false;
+  if (launch.size != experiment.ranks())
+    throw ConfigError("cluster", fmt::format("{} ranks in the experiment, but {} processes were "
+                                             "started: start as many, or one, which simulates them",
+                                             experiment.ranks(), launch.size));
+  return true;
+}
+
 void run_starve(const StarveOptions& options) {
-  if (!options.svg.empty()) require_drawable(options.svg);
-  tell_activities(true);
-  end_on_signals();
-  const Experiment experiment = load_one_experiment(options.file, options.overrides);
+  const Launch launch = launch_from_environment();
+  if (launch.rank == 0 && !options.svg.empty()) require_drawable(options.svg);
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.backend.empty()) overrides.push_back("backend=" + options.backend);
+  const Experiment experiment = load_one_experiment(options.file, overrides);
+  const bool over_mpi = measures_over_mpi(experiment, launch);
+  if (launch.rank > 0 && !over_mpi) return;  // the first process does it alone
+  tell_activities(launch.rank == 0);
+  if (!over_mpi) end_on_signals();
   refuse_sensitivity(experiment, "orrery starve");
   DatasetCache datasets;
   Simulator simulator;
   const calibrate::WorkWatch watch;
-  const StarveStudy study =
-      study_starving(experiment, options.epochs, !options.now, datasets, simulator);
+  std::optional<Fed> measured;
+  if (over_mpi) measured = measured_by_job(experiment, options, launch, datasets);
+  if (launch.rank > 0) return;
+  StarveStudy study =
+      study_starving(experiment, options.epochs, !options.now, datasets, simulator, measured);
+  if (experiment.backend == "mpi" && !over_mpi) {
+    JobRequest job;
+    job.file = options.file;
+    job.overrides = options.overrides;
+    job.command = "starve";
+    study.not_measured = mpirun_line(experiment, job);
+  }
   const calibrate::OtherWork others = watch.seen();
   if (!options.json) print_starving(experiment.name, study);
   if (study.measured && others.disturbs()) tell("note: {}\n", others.words("the experiment"));
@@ -95,6 +141,8 @@ void add_starve_command(CLI::App& app, int& exit_code) {
                    "Epochs to run; the first, or with few batches the first few, do not count")
       ->capture_default_str()
       ->type_name("N");
+  command->add_option("--backend", options->backend, "As the key backend of the file")
+      ->type_name("NAME");
   command->add_flag("--now", options->now, "Report only the present settings, and try no others");
   command->add_option("--svg", options->svg, "Draw the stages into this file")->type_name("FILE");
   command->add_flag("--json", options->json,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "core/terminal/activity.hpp"
 #include "experiments/config/shipped.hpp"
 #include "experiments/execute/execute.hpp"
+#include "experiments/execute/execute_mpi.hpp"
 #include "experiments/predict/prepared.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/run/forecast.hpp"
@@ -51,11 +53,23 @@ Json pipeline(const StagesAhead& ahead) {
   return {{"pipeline", {{"sample", ahead.sample}, {"fetch", ahead.fetch}, {"load", ahead.load}}}};
 }
 
-Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batches,
-           const Epochs& epochs) {
-  Fed fed{settings.ahead, "", settings.cache.bytes, {}, 0};
+MiniBatchSettings settings_of(const Experiment& asked, const Json& strategy) {
+  return mini_batch_of(with(asked, {1, 1}, 0, strategy).strategy);
+}
+
+/// Without times.
+Fed fed_with(const MiniBatchSettings& settings) {
+  Fed fed;
+  fed.ahead = settings.ahead;
+  fed.cache_bytes = settings.cache.bytes;
   for (const auto& [name, policy] : kCachePolicies)
     if (policy == settings.cache.policy && fed.cache_bytes > 0) fed.cache_policy = name;
+  return fed;
+}
+
+Fed fed_by(const MiniBatchSettings& settings, const Outcome& outcome, int batches,
+           const Epochs& epochs) {
+  Fed fed = fed_with(settings);
   StageTimes all;
   for (const RankOutcome& rank : outcome.ranks)
     all += stage_times(rank.timeline, {epochs.skipped, epochs.counted});
@@ -87,9 +101,9 @@ class Variants {
     row_bytes_ = features.width() * (features.half() ? 2 : 4);
   }
 
-  /// The experiment with other values of some keys of its strategy.
-  Fed feed(const Experiment& asked, const Json& strategy) {
-    const MiniBatchSettings settings = mini_batch_of(with(asked, {1, 1}, 0, strategy).strategy);
+  /// The experiment with other values of some keys of its strategy. `job`: of a run over MPI.
+  Fed feed(const Experiment& asked, const Json& strategy, const Job& job = {}) {
+    const MiniBatchSettings settings = settings_of(asked, strategy);
     const auto in_epochs = [&](int batches) { return 1 + (batches - 1) / batches_; };
     const int made_ready = settings.ahead.fetch + settings.ahead.load + 1;
     const Epochs epochs{in_epochs(kTimesReady * made_ready), counted_};
@@ -107,7 +121,19 @@ class Variants {
     options.capacities = memory_capacities(experiment);
     options.timeline_epochs = experiment.timeline_epochs;
     options.control.epochs = epochs.all();
-    return fed(execute_on_threads(prepared.body(), options, {}));
+    if (job.world == nullptr) return fed(execute_on_threads(prepared.body(), options, {}));
+    if (!experiment.places_ranks()) options.placement = job.world->placement();
+    return fed(execute_on_mpi(*job.world, *job.communicator, prepared.body(), options, {}));
+  }
+  /// The same of settings that may need more memory than there is, which is an answer as well.
+  Fed feed_if_it_fits(const Experiment& asked, const Json& strategy) {
+    try {
+      return feed(asked, strategy);
+    } catch (const OutOfMemory& error) {
+      Fed fed = fed_with(settings_of(asked, strategy));
+      fed.does_not_fit = error.what();
+      return fed;
+    }
   }
   int batches() const { return batches_; }
   std::int64_t row_bytes() const { return row_bytes_; }
@@ -136,10 +162,11 @@ void require_studied(const Experiment& experiment, int epochs) {
                       fmt::format("{} has no batches that are drawn, fetched and loaded one after "
                                   "the other: mini_batch does",
                                   experiment.strategy.type));
-  if (experiment.backend != "threads" && experiment.backend != "sim")
-    throw ConfigError("backend", fmt::format("found \"{}\"; starve measures \"threads\" and "
-                                             "simulates \"sim\"",
-                                             experiment.backend));
+  if (experiment.backend != "threads" && experiment.backend != "mpi" && experiment.backend != "sim")
+    throw ConfigError("backend",
+                      fmt::format("found \"{}\"; starve measures \"threads\" and \"mpi\", and "
+                                  "simulates \"sim\"",
+                                  experiment.backend));
   if (epochs < 2)
     throw ConfigError("--epochs", "expected at least 2: the first epoch does not count");
 }
@@ -160,39 +187,78 @@ void count_cores(StarveStudy& study, const Experiment& experiment) {
                       : experiment.cluster->cores_of(experiment.devices.front());
 }
 
+/// Why a run cannot be simulated where it runs; empty: it can.
+std::string why_not_replayed(const Experiment& experiment) {
+  if (experiment.backend == "sim" || (experiment.backend == "mpi" && experiment.cluster)) return "";
+  if (experiment.backend == "mpi" && experiment.placement().servers() > 1)
+    return "the links between cluster.servers are not known: name a cluster file, which has links";
+  if (!kClusterFiles.look_up(kThisMachine) || !kDeviceFiles.look_up(kThisMachine))
+    return "this machine has not been calibrated: orrery calibrate";
+  return "";
+}
+
+/// The experiment as it is simulated: over MPI on the cluster that its file names, else on this machine.
+///
+/// Requires  why_not_replayed() is empty
+Experiment replayed_of(const Experiment& experiment) {
+  if (experiment.backend == "sim") return experiment;
+  if (experiment.backend != "mpi" || !experiment.cluster)
+    return on_cluster(experiment, kThisMachine);
+  Json file = experiment.resolved;
+  file["backend"] = "sim";
+  file.erase("simulate_on");
+  const bool cpus = experiment.cluster->cores_of(experiment.devices.front()) > 0;
+  if (cpus && file["simulation"]["library"] == "auto") file["simulation"]["library"] = "mpi";
+  return parse_experiments(file.dump(), experiment.name, {}).front();
+}
+
 }  // namespace
 
-std::size_t first_enough(const std::vector<Fed>& tried) {
-  const auto quicker = [](const Fed& a, const Fed& b) { return a.epoch_seconds < b.epoch_seconds; };
-  const double best = std::min_element(tried.begin(), tried.end(), quicker)->epoch_seconds;
-  const auto enough = std::find_if(tried.begin(), tried.end(), [&](const Fed& fed) {
-    return fed.epoch_seconds <= kAsGood * best;
-  });
-  return static_cast<std::size_t>(enough - tried.begin());
+std::optional<std::size_t> first_enough(const std::vector<Fed>& tried) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Fed& fed : tried)
+    if (fed.does_not_fit.empty()) best = std::min(best, fed.epoch_seconds);
+  for (std::size_t i = 0; i < tried.size(); ++i)
+    if (tried[i].does_not_fit.empty() && tried[i].epoch_seconds <= kAsGood * best) return i;
+  return std::nullopt;
+}
+
+Fed measure_over_mpi(const Experiment& experiment, int epochs, DatasetCache& datasets,
+                     const Job& job) {
+  require_studied(experiment, epochs);
+  Simulator none;
+  return Variants(experiment, epochs - 1, datasets, none).feed(experiment, Json::object(), job);
 }
 
 StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
-                           DatasetCache& datasets, Simulator& simulator) {
+                           DatasetCache& datasets, Simulator& simulator,
+                           const std::optional<Fed>& measured) {
   require_studied(experiment, epochs);
+  const bool simulated = experiment.backend == "sim" || (experiment.backend == "mpi" && !measured);
   StarveStudy study;
   study.ranks = experiment.ranks();
-  study.measured = experiment.backend == "threads";
-  Variants variants(experiment, epochs - 1, datasets, simulator);
-  study.now = variants.feed(experiment, Json::object());
+  study.measured = !simulated;
+  const std::string why_not = why_not_replayed(experiment);
+  if (simulated && !why_not.empty())
+    throw ConfigError(
+        "backend",
+        fmt::format("mpi can only be measured here, by processes that mpirun starts: {}", why_not));
+  Experiment replayed = simulated ? replayed_of(experiment) : experiment;
+  Variants variants(replayed, epochs - 1, datasets, simulator);
+  study.now = measured ? *measured : variants.feed(replayed, Json::object());
   study.batches = variants.batches();
-  count_cores(study, experiment);
+  count_cores(study, replayed);
 
   if (!tries) {
     study.not_replayed = "--now excludes it";
     return study;
   }
-  Experiment replayed = experiment;
   if (study.measured) {
-    if (!kClusterFiles.look_up(kThisMachine) || !kDeviceFiles.look_up(kThisMachine)) {
-      study.not_replayed = "this machine has not been calibrated: orrery calibrate";
+    if (!why_not.empty()) {
+      study.not_replayed = why_not;
       return study;
     }
-    replayed = on_cluster(experiment, kThisMachine);
+    replayed = replayed_of(experiment);
     study.forecast = variants.feed(replayed, Json::object());
   }
   const MiniBatchSettings settings = mini_batch_of(experiment.strategy);
@@ -201,7 +267,7 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
   for (const StagesAhead& ahead : capacities_to_try(fetches)) {
     const Activity activity(
         fmt::format("replaying with capacities {}, {}, {}", ahead.sample, ahead.fetch, ahead.load));
-    study.capacities.push_back(variants.feed(replayed, pipeline(ahead)));
+    study.capacities.push_back(variants.feed_if_it_fits(replayed, pipeline(ahead)));
   }
   study.enough_capacity = first_enough(study.capacities);
   const bool counted = settings.sizes == BatchSizesFrom::bounds;
@@ -210,7 +276,7 @@ StarveStudy study_starving(const Experiment& experiment, int epochs, bool tries,
     const auto rows = std::llround(share * static_cast<double>(variants.vertices()) / study.ranks);
     const Activity activity(fmt::format("replaying with a cache of {} rows", rows));
     const Json cache{{"cache", {{"policy", "presampled"}, {"bytes", rows * variants.row_bytes()}}}};
-    study.caches.push_back(variants.feed(replayed, cache));
+    study.caches.push_back(variants.feed_if_it_fits(replayed, cache));
   }
   study.enough_cache = first_enough(study.caches);
   return study;

@@ -31,16 +31,22 @@ struct NumberSetting {
 const std::vector<NumberSetting>& number_settings() {
   static const std::vector<NumberSetting> all{
       {"balance",
-       {"metis", "powergraph", "hdrf", "2ps-l", "spring", "ldg", "fennel"},
+       {"metis", "ptscotch", "powergraph", "hdrf", "2ps-l", "spring", "ldg", "fennel"},
        1,
        100,
        false,
        [](PartitionOptions& o, double value) {
          for (double* balance :
-              {&o.metis.balance, &o.powergraph.balance, &o.hdrf.balance, &o.two_ps_l.balance,
-               &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
+              {&o.metis.balance, &o.ptscotch.balance, &o.powergraph.balance, &o.hdrf.balance,
+               &o.two_ps_l.balance, &o.spring.balance, &o.ldg.balance, &o.fennel.balance})
            *balance = value;
        }},
+      {"processes",
+       {"ptscotch"},
+       1,
+       1024,
+       true,
+       [](PartitionOptions& o, double value) { o.ptscotch.processes = static_cast<int>(value); }},
       {"gamma",
        {"fennel"},
        1,
@@ -143,7 +149,7 @@ std::vector<std::string> keys_of(const std::string& method) {
     if (std::ranges::count(setting.methods, method) > 0) keys.emplace_back(setting.key);
   for (const auto& setting : word_settings())
     if (setting.method == method) keys.emplace_back(setting.key);
-  if (method == "metis") keys.emplace_back("constraints");
+  if (method == "metis" || method == "ptscotch") keys.emplace_back("constraints");
   return keys;
 }
 

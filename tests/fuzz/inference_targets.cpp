@@ -13,7 +13,7 @@
 #include "core/inference/input/feature_files.hpp"
 #include "core/sample/sample_check.hpp"
 #include "experiments/advise/search_space.hpp"
-#include "experiments/infer/layer_files.hpp"
+#include "experiments/infer/kept/layer_files.hpp"
 #include "tests/fuzz/disagree.hpp"
 #include "tests/fuzz/folder_input.hpp"
 #include "tests/fuzz/target.hpp"

@@ -3,10 +3,13 @@
 
 #include <cstring>
 #include <fstream>
+#include <memory>
 
 #include "core/base/error.hpp"
 #include "core/runtime/epoch_parts.hpp"
-#include "experiments/infer/layer_files.hpp"
+#include "core/strategy/store/access_trace.hpp"
+#include "experiments/infer/kept/kept_input.hpp"
+#include "experiments/infer/kept/layer_files.hpp"
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/resume.hpp"
 #include "experiments/results/run_report.hpp"
@@ -63,7 +66,41 @@ std::vector<std::string> layers() {
   return {"\3" + bytes};
 }
 
+/// Rows of a graph ('r' in the first byte) or drawn neighbours that an inference kept.
+void read_kept_input(std::string_view input) {
+  if (input.empty()) return;
+  const bool rows = input.front() == 'r';
+  scratch().fill({{rows ? "rows-0.bin" : "draws-0.bin", std::string(input.substr(1))}});
+  const KeptInput kept(scratch().path(), {rows, !rows}, 0, false);
+  rows ? static_cast<void>(kept.take_rows()) : static_cast<void>(kept.take_draws());
+}
+
+std::vector<std::string> kept_inputs() {
+  scratch().fill(Files{});
+  HeldRows rows{3, {0, 3}, std::make_shared<const Csr>(Csr{3, 3, {0, 1, 1, 2}, {2, 0}}), {}, false};
+  const KeptInput kept(scratch().path(), {}, 0, true);
+  kept.put_rows(rows, 2);
+  kept.put_draws({false, {{{0, -1}, {0, 1}}}, {2}, {0}, {0}, {}});
+  std::vector<std::string> seeds;
+  for (const auto& [name, bytes] : files_of(scratch().path()))
+    seeds.push_back(name.substr(0, 1) + bytes);
+  return seeds;
+}
+
+/// What batches of two ranks asked each other for, of a graph of four vertices.
+void read_trace(std::string_view input) {
+  scratch().fill(unpack(input));
+  read_accesses(scratch().path(), RowOwners{2, {0, 0, 1, 1}, {0, 1, 0, 1}, 1});
+}
+
+std::vector<std::string> traces() {
+  scratch().fill(Files{});
+  write_accesses(scratch().path(), {{{2, 3, 2}, {{{0, 0}, 2}, {{0, 1}, 3}}}, {{0}, {{{0, 0}, 1}}}});
+  return {pack(files_of(scratch().path()))};
+}
+
 std::string checkpoint() {
+  scratch().fill(Files{});
   write_checkpoint(scratch().path() / "c", {2, {{1, 2, 3}, {}, {4}}}, experiment().resolved);
   return files_of(scratch().path()).front().second;
 }
@@ -145,6 +182,11 @@ std::vector<Target> kept_targets() {
            },
            {"ORRERYC1", "seal", "\"rows\":[", "\"epochs\":", "\"experiment\":"}},
           {"layer", read_layer, layers, {}},
+          {"kept_input", read_kept_input, kept_inputs, {}},
+          {"accesses",
+           read_trace,
+           traces,
+           {"@@@@ accesses.npy\n", "@@@@ access_batches.npy\n", "<i8", "<i4"}},
           {"results",
            read_results,
            result_seeds,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -115,6 +116,57 @@ TEST_P(Inference, IsTheSameByTheRivalsOfFetchedRows) {
     }
 }
 
+/// Every choice of an order for each of three layers.
+std::vector<std::vector<LayerOrder>> every_order() {
+  std::vector<std::vector<LayerOrder>> all;
+  for (int bits = 0; bits < 8; ++bits) {
+    all.emplace_back();
+    for (int layer = 0; layer < 3; ++layer)
+      all.back().push_back((bits >> layer & 1) != 0 ? LayerOrder::aggregate_first
+                                                    : LayerOrder::transform_first);
+  }
+  return all;
+}
+
+TEST_P(Inference, IsTheSameWithAnyOrderOfEachLayer) {
+  const Logits expected = trained_forward(data(), GetParam().model);
+
+  for (const auto& order : every_order()) {
+    InferenceConfig config;
+    config.rows = 3;
+    config.columns = 2;
+    config.order = order;
+    EXPECT_LE(largest_difference(infer(make_inference(data(), GetParam().model, config)), expected),
+              1e-6);
+  }
+}
+
+/// The widths of the rows that layers sum are those of their orders: not all are done alike.
+TEST(InferenceOrder, IsThatOfEachLayer) {
+  const auto data = random_dataset(61, 260, 10, 5, true);  // widths 10, 7, 7, 5
+  for (const auto& order : every_order()) {
+    InferenceConfig config;
+    config.rows = 3;
+    config.order = order;
+    const InferenceProblem problem = make_inference(data, model_of(ModelType::gcn), config);
+    const InferenceBody body(problem);
+    std::vector<std::set<std::int64_t>> summed(3);
+    int stage = -1;
+    for (const Step& step : record_rank(body, 0, body.epochs(), {}).steps) {
+      if (const auto* phase = std::get_if<PhaseStep>(&step)) stage = phase->phase.epoch;
+      const auto* submit = std::get_if<SubmitStep>(&step);
+      if (submit == nullptr || stage < 0) continue;
+      if (const auto* sum = std::get_if<SpMM>(&submit->op)) summed[at(stage)].insert(sum->x.cols());
+    }
+    const std::array<std::int64_t, 4> widths{10, 7, 7, 5};
+    for (std::size_t l = 0; l < 3; ++l)
+      EXPECT_EQ(summed[l],
+                std::set<std::int64_t>{order[l] == LayerOrder::aggregate_first ? widths[l]
+                                                                               : widths[l + 1]})
+          << "layer " << l + 1;
+  }
+}
+
 /// Layers that are computed in the memory of their inputs.
 TEST(InferenceInPlace, IsTheForwardPassOfTraining) {
   const auto data = random_dataset(61, 260, 10, 5, true);
@@ -134,6 +186,12 @@ TEST(InferenceInPlace, IsTheForwardPassOfTraining) {
         EXPECT_LE(largest_difference(infer(make_inference(data, model, config)), expected), 1e-6)
             << rows << " parts, " << sum_columns << " columns at a time, hidden " << model.hidden;
       }
+    InferenceConfig mixed;
+    mixed.rows = 2;
+    mixed.sum_columns = 3;
+    mixed.order = {LayerOrder::aggregate_first, LayerOrder::transform_first,
+                   LayerOrder::aggregate_first};
+    EXPECT_LE(largest_difference(infer(make_inference(data, model, mixed)), expected), 1e-6);
   }
 }
 

@@ -103,6 +103,45 @@ TEST(InferenceVolume, OfAggregationIsANumberAndARowForEachDistinctRemoteNeighbou
   }
 }
 
+/// Each layer by itself, vertex by vertex: the rows that travel are as wide as its order makes them.
+TEST(InferenceVolume, OfAggregationFollowsTheOrderOfEachLayer) {
+  const auto data = random_dataset(60, 300, 9, 4, false);
+  ModelConfig model;
+  model.layers = 3;
+  model.hidden = 6;
+  const std::array<std::int64_t, 4> widths{9, 6, 6, 4};
+  constexpr auto kSum = LayerOrder::aggregate_first, kProduct = LayerOrder::transform_first;
+  for (const std::vector<LayerOrder>& order :
+       {std::vector{kSum, kProduct, kSum}, std::vector{kProduct, kSum, kProduct},
+        std::vector{kSum, kSum, kProduct}}) {
+    InferenceConfig config = tiles(3, 2);
+    config.order = order;
+    const InferenceProblem problem = make_inference(data, model, config);
+    const TileLayout layout = problem.layout();
+    const auto programs = record_ranks(InferenceBody(problem), 4, {});
+
+    check(programs);
+    for (const Program& program : programs) {
+      double expected = 0, received = 0;
+      const std::int64_t remote = remote_neighbours(*data, layout, layout.part_of(program.rank));
+      for (std::size_t l = 0; l < 3; ++l)
+        expected += 4.0 * static_cast<double>(
+                              remote * layout
+                                           .columns(order[l] == kSum ? widths[l] : widths[l + 1],
+                                                    layout.column_of(program.rank))
+                                           .count);
+      for (const Step& step : program.steps) {
+        const auto* submit = std::get_if<SubmitStep>(&step);
+        if (submit == nullptr || submit->lane == Lane::comm2) continue;
+        const auto group = group_of(submit->op);
+        if (!group || group->id == 1) continue;
+        received_bytes(submit->op, program.rank, [&](int, double bytes) { received += bytes; });
+      }
+      EXPECT_EQ(received, expected) << "rank " << program.rank;
+    }
+  }
+}
+
 /// Deal's Table 1, where everything divides evenly: exactly.
 TEST(InferenceVolume, OfDenseProductsIsThatOfDealsTable1) {
   const auto data = random_dataset(48, 100, 12, 8, false);

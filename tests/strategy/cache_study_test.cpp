@@ -24,7 +24,9 @@ Problem problem_of(MiniBatchSettings settings) {
 }
 
 CacheStudy study_of(const Problem& problem, const std::vector<std::int64_t>& rows) {
-  return study_caches(SampledBatches(problem), kStudiedRanks, kStudiedEpochs, rows, [](int) {});
+  const SampledBatches batches(problem);
+  return study_caches(batches, kStudiedRanks, rows,
+                      [&](int rank) { return accesses_of(batches, rank, kStudiedEpochs); });
 }
 
 /// Rows of others in all batches, and those of them that the strategy's own cache has.

@@ -978,6 +978,34 @@ TEST(MiniBatch, TheBoundOfAllVerticesWithAllNeighboursIsWhatTheyTake) {
   EXPECT_LE(bound, drawn + 3 * 2 * 2 * 60 * 4) << "but for who validates and is tested";
 }
 
+/// Most vertices have fewer neighbours than a fanout asks for, which the certain bound cannot count on.
+TEST(MiniBatch, LikelyMemoryIsNotExceededAndNearerThanTheBound) {
+  const auto data = random_dataset(20000, 40000, 12, 4, true);
+  for (const StrategyConfig& config :
+       {batches_of(sampled(500, {10, 10})), batches_of(sampled(500, {-1, 3}))}) {
+    Problem p = make_problem(data, 2, config);
+    p.train.epochs = 2;
+    p.train.eval_every = 0;
+    const auto peak = [&](const Strategy& strategy, int epochs) {
+      std::int64_t most = 0;
+      for (const auto& program : record_shared(TrainingBody(strategy, p), epochs, {}, false))
+        most = std::max(most, program->peak_bytes[at(Space::device)]);
+      return static_cast<double>(most);
+    };
+    const auto strategy = make_strategy(p);
+    const double drawn = peak(*strategy, 2), bound = peak(*strategy->with_largest_batches(), 1);
+    MiniBatchSettings settings = mini_batch_of(config);
+    settings.sizes = BatchSizesFrom::likely;
+    p.strategy = batches_of(settings);
+
+    const double likely = peak(*make_strategy(p), 1);
+
+    EXPECT_LE(drawn, likely);
+    EXPECT_LE(likely, 2.5 * drawn);
+    EXPECT_LT(likely, 0.7 * bound);
+  }
+}
+
 /// In a dense graph the batches have every vertex on all levels below the seeds, as the bound has.
 TEST(MiniBatch, CountedBatchesOfADenseGraphTravelAsDrawnOnesDo) {
   auto data = std::make_shared<Dataset>(*random_dataset(60, 1600, 12, 4, true));

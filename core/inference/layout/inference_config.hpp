@@ -1,8 +1,11 @@
 // The settings under "inference" in an experiment file, as plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "core/model/model_config.hpp"
 #include "core/sample/neighbour_sampler.hpp"
 
 namespace orrery {
@@ -48,9 +51,26 @@ struct InferenceConfig {
   int sum_columns = 0;
   DenseProduct gemm = DenseProduct::ring;
   SparseProduct spmm = SparseProduct::ids_then_rows;
-  EdgeProduct sddmm = EdgeProduct::split;        ///< for models that weigh edges
+  EdgeProduct sddmm = EdgeProduct::split;  ///< for models that weigh edges
+  /// What each graph convolution multiplies by first, if has_orders(); empty: all as ModelConfig::order
+  /// says.
+  std::vector<LayerOrder> order{};
   Preparation preparation = Preparation::fused;  ///< for features in files
   std::uint64_t seed = 0;                        ///< of the drawn neighbours
 };
+
+/// Whether InferenceConfig::order applies: layers multiply x by A and by W, in either order. Computed
+/// weights of edges and largest values need x·W, and layers from outside decide themselves.
+inline bool has_orders(const ModelConfig& model) {
+  return model.type == ModelType::gcn || model.type == ModelType::sage ||
+         model.type == ModelType::resgcn;
+}
+
+/// What the graph convolution `layer` (from 1) multiplies by first. Orders that differ in the backward
+/// pass alone are one here.
+inline LayerOrder order_of(const InferenceConfig& config, const ModelConfig& model, int layer) {
+  if (!config.order.empty()) return config.order[static_cast<std::size_t>(layer) - 1];
+  return model.order == LayerOrder::aggregate_both ? LayerOrder::aggregate_first : model.order;
+}
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 #include "core/partition/kept/digest.hpp"
 #include "core/partition/methods/metis.hpp"
 #include "core/partition/methods/partitioner.hpp"
+#include "core/partition/methods/ptscotch.hpp"
 
 namespace orrery {
 namespace {
@@ -37,6 +38,7 @@ std::string key_of_cut(const Dataset& data, int parts, const PartitionOptions& o
   digest.add(std::string_view("a cut of a graph"));
   add_versions(digest);
   digest.add(options.method);
+  if (options.method == "ptscotch") digest.add(ptscotch_version());
   digest.add(method_parameters(options).dump());
   digest.add(std::int64_t{parts});
   add_data(digest, data);

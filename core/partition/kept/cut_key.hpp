@@ -14,7 +14,8 @@ constexpr int kCutsVersion = 1;
 
 /// The name of the cut that cut_dataset() makes: 32 hexadecimal digits. It depends on the graph, the
 /// split and the types of vertices, on the method with all its parameters and its seed, on the number
-/// of parts, on kCutsVersion, and on METIS, C library and compiler, which have a say in the result.
+/// of parts, on kCutsVersion, and on METIS, PT-Scotch, C library and compiler, which have a say
+/// in the result.
 ///
 /// Requires  a method of this program: the code of one from outside has no version
 /// Cost      one parallel pass over the arrays of the graph

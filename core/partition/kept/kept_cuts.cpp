@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 8> kMethods{"metis", "spring", "ldg",        "fennel",
-                                                   "2ps-l", "hdrf",   "powergraph", "dbh"};
+constexpr std::array<std::string_view, 9> kMethods{
+    "metis", "ptscotch", "spring", "ldg", "fennel", "2ps-l", "hdrf", "powergraph", "dbh"};
 
 std::atomic<int> measuring = 0;  ///< CutsAnew that live
 

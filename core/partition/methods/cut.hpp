@@ -21,10 +21,11 @@ bool takes_vertex_stream(const std::string& method);
 
 /// Cuts a graph into parts by the method of partitioner.hpp that has the name. block: equal runs of vertex numbers; degree_block: runs of equal work,
 /// 1 + in-degree per vertex; training_block: runs of equal training vertices; random: a random permutation cut into equal runs; metis: metis.hpp;
+/// ptscotch: ptscotch.hpp;
 /// file; and the streaming methods hash, ldg, fennel, dbh, powergraph, hdrf, 2ps-l, spring
-/// (streaming.hpp), of which cut_graph says more. `split` is needed by training_block, and where metis balances it.
+/// (streaming.hpp), of which cut_graph says more. `split` is needed by training_block, and where metis and ptscotch balance it.
 ///
-/// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis without libmetis)
+/// Errors    ConfigError (unknown method, names the known ones) · NotBuilt (metis, ptscotch without their libraries)
 ///           · DataError (file) · Error if a method from outside violates its description
 Partition partition_graph(const Csr& graph, int parts, const PartitionOptions& options,
                           std::span<const Split> split = {});
@@ -64,7 +65,7 @@ Partition cut_into_fragments(const Csr& graph, int parts, const PartitionOptions
 StreamCut cut_graph(const Csr& graph, int parts, const PartitionOptions& options,
                     std::span<const Split> split = {});
 
-/// The same of a data set, whose split and types of vertices metis can balance.
+/// The same of a data set, whose split and types of vertices metis and ptscotch can balance.
 StreamCut cut_dataset(const Dataset& data, int parts, const PartitionOptions& options);
 
 }  // namespace orrery

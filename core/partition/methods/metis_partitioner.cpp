@@ -3,16 +3,6 @@
 #include "core/partition/methods/partitioner.hpp"
 
 namespace orrery {
-namespace {
-
-ParameterValue constraints(const PartitionOptions& o) {
-  std::vector<std::string> names;
-  for (const Constraint constraint : o.metis.constraints) names.emplace_back(name_of(constraint));
-  return names;
-}
-
-}  // namespace
-
 Partitioner metis_partitioner() {
   return {
       .name = "metis",
@@ -29,7 +19,11 @@ Partitioner metis_partitioner() {
                         return std::int64_t{o.metis.servers};
                       },
                       {}},
-                     {"constraints", constraints, {}},
+                     {"constraints",
+                      [](const PartitionOptions& o) -> ParameterValue {
+                        return names_of(o.metis.constraints);
+                      },
+                      {}},
                      {"balance",
                       [](const PartitionOptions& o) -> ParameterValue { return o.metis.balance; },
                       {}}},

@@ -47,19 +47,13 @@ double number_of(const MethodParameter& parameter, const PartitionOptions& optio
 AddPartitioner::AddPartitioner(Partitioner method) { added_methods().push_back(std::move(method)); }
 
 std::vector<Partitioner> with_built_in(std::vector<Partitioner> added) {
-  std::vector<Partitioner> all{spring_partitioner(),
-                               metis_partitioner(),
-                               two_ps_l_partitioner(),
-                               hdrf_partitioner(),
-                               powergraph_partitioner(),
-                               dbh_partitioner(),
-                               ldg_partitioner(),
-                               fennel_partitioner(),
-                               hash_partitioner(),
-                               random_partitioner(),
-                               block_partitioner(),
-                               degree_block_partitioner(),
-                               training_block_partitioner(),
+  std::vector<Partitioner> all{spring_partitioner(),       metis_partitioner(),
+                               ptscotch_partitioner(),     two_ps_l_partitioner(),
+                               hdrf_partitioner(),         powergraph_partitioner(),
+                               dbh_partitioner(),          ldg_partitioner(),
+                               fennel_partitioner(),       hash_partitioner(),
+                               random_partitioner(),       block_partitioner(),
+                               degree_block_partitioner(), training_block_partitioner(),
                                file_partitioner()};
   for (Partitioner& method : added) {
     if (const std::string problem = problem_of(method, all); !problem.empty())

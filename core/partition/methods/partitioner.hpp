@@ -74,6 +74,7 @@ Partitioner hdrf_partitioner();
 Partitioner ldg_partitioner();
 Partitioner metis_partitioner();
 Partitioner powergraph_partitioner();
+Partitioner ptscotch_partitioner();
 Partitioner random_partitioner();
 Partitioner spring_partitioner();
 Partitioner training_block_partitioner();

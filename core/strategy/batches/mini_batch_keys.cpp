@@ -55,6 +55,37 @@ void require_sound_relabelling(const Settings& file, BatchSampler sampler) {
     refuse("does not go with strategy.cooperative, whose ranks share a batch by its numbers");
 }
 
+/// Refuses what depends on all batches of a run, where a simulation draws some.
+void require_resampled_batches(const Settings& file) {
+  if (file.is("strategy.sizes", "largest"))
+    throw ConfigError("simulation.batches",
+                      "says how many batches are drawn, but with strategy.sizes \"largest\" none "
+                      "is: leave one of the two out");
+  const auto policy =
+      file.choice<CachePolicy>("strategy.cache.policy", kCachePolicies, CachePolicy::degree);
+  if (keeps_recent(policy))
+    throw ConfigError("simulation.batches",
+                      fmt::format("a cache of policy {} has what all batches before asked for, so "
+                                  "all must be drawn: leave it out, or use degree, presampled or "
+                                  "vip",
+                                  file.shown("strategy.cache.policy")));
+}
+
+/// Refuses batches that do not ask for rows themselves, or whose rows are not known.
+void require_accesses(const Settings& file) {
+  const auto refuse = [](const char* why) {
+    throw ConfigError("simulation.accesses", fmt::format("{}: set it to false", why));
+  };
+  if (file.is("strategy.sizes", "largest"))
+    refuse("with strategy.sizes \"largest\" no batch is drawn");
+  if (file.flag("strategy.learn_features").value_or(false))
+    refuse("the rows of strategy.learn_features change in every step, and no cache can keep them");
+  if (file.flag("strategy.cooperative").value_or(false))
+    refuse("with strategy.cooperative a server fetches each row once, for one of its ranks");
+  if (file.number("dataset.magnify").value_or(1) > 1)
+    refuse("with dataset.magnify each row stands for several");
+}
+
 }  // namespace
 
 void require_possible_batches(const StrategyConfig& config, const ModelConfig& model) {
@@ -111,6 +142,8 @@ void require_sound_mini_batch(const Settings& file) {
                    "learned rows travel when the step begins; otherwise they would be old");
   require_own_rows(file, "strategy.cooperative",
                    "a server shares one batch, and each rank computes with its own rows");
+  if (file.has("simulation.batches")) require_resampled_batches(file);
+  if (file.flag("simulation.accesses").value_or(false)) require_accesses(file);
   if (file.is("strategy.sizes", "largest")) {
     if (!file.is("backend", "sim"))
       throw ConfigError("strategy.sizes",
@@ -227,6 +260,7 @@ void read_mini_batch(const Settings& file, StrategyConfig& config) {
   settings.cooperative = file.flag("strategy.cooperative").value_or(false);
   if (file.is("strategy.relabel", "device")) settings.relabel = RelabelOn::device;
   if (file.is("strategy.sizes", "largest")) settings.sizes = BatchSizesFrom::bounds;
+  if (file.is("backend", "sim")) settings.drawn_steps = file.integer("simulation.batches", 0);
   config.learned = read_learned_features(file);
   settings.resample_steps = !file.is("strategy.resample", "epoch");
   StagesAhead& ahead = settings.ahead;

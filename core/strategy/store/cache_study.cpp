@@ -1,6 +1,7 @@
 #include "core/strategy/store/cache_study.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/index.hpp"
 #include "core/sample/cache/row_reuse.hpp"
@@ -8,32 +9,10 @@
 namespace orrery {
 namespace {
 
-/// The requests of a rank, batch after batch.
-struct Requests {
-  std::vector<Vertex> rows;
-  std::vector<std::size_t> ends;  ///< of each batch
-
-  std::span<const Vertex> batch(std::size_t i) const {
-    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
-    return std::span(rows).subspan(begin, ends[i] - begin);
-  }
-};
-
-Requests requests_of(const SampledBatches& batches, int rank, int epochs) {
-  Requests made;
-  for (int epoch = 0; epoch < epochs; ++epoch)
-    for (int step = 0; step < batches.steps(); ++step) {
-      const std::vector<Vertex> rows = batches.foreign(rank, epoch, step);
-      made.rows.insert(made.rows.end(), rows.begin(), rows.end());
-      made.ends.push_back(made.rows.size());
-    }
-  return made;
-}
-
-std::int64_t hits_of_clock(const Requests& requests, std::int64_t vertices, std::int64_t rows) {
+std::int64_t hits_of_clock(const AccessTrace& requests, std::int64_t vertices, std::int64_t rows) {
   if (rows == 0) return 0;
   RowCache cache = RowCache::clock(vertices, rows);
-  for (std::size_t i = 0; i < requests.ends.size(); ++i) cache.ask(requests.batch(i));
+  for (std::size_t i = 0; i < requests.batches.size(); ++i) cache.ask(requests.of(i));
   return cache.hits();
 }
 
@@ -44,12 +23,11 @@ std::int64_t hits_at(const std::vector<std::int64_t>& curve, std::int64_t rows) 
 
 }  // namespace
 
-CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
+CacheStudy study_caches(const SampledBatches& batches, int ranks,
                         const std::vector<std::int64_t>& rows,
-                        const std::function<void(int rank)>& tell) {
+                        const std::function<AccessTrace(int rank)>& trace) {
   CacheStudy study;
-  study.epochs = epochs;
-  study.batches = std::int64_t{epochs} * batches.steps() * ranks;
+  std::set<int> epochs;
   study.rows = rows;
   study.most.assign(rows.size(), 0);
   std::vector<CachePolicy> policies;
@@ -60,8 +38,9 @@ CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
   }
   const auto vertices = std::ssize(batches.owners().owner);
   for (int rank = 0; rank < ranks; ++rank) {
-    tell(rank);
-    const Requests requests = requests_of(batches, rank, epochs);
+    const AccessTrace requests = trace(rank);
+    for (const AccessTrace::Batch& batch : requests.batches) epochs.insert(batch.step.epoch);
+    study.batches += std::ssize(requests.batches);
     const std::vector<std::int64_t> recent = lru_hits(requests.rows, vertices);
     study.requests += std::ssize(requests.rows);
     study.distinct += std::ssize(recent) - 1;
@@ -83,6 +62,7 @@ CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
     for (std::size_t s = 0; s < rows.size(); ++s)
       study.most[s] += most_hits(requests.rows, vertices, rows[s]);
   }
+  study.epochs = static_cast<int>(epochs.size());
   return study;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/strategy/store/access_trace.hpp"
 #include "core/strategy/structure/sampled_batches.hpp"
 
 namespace orrery {
@@ -19,7 +20,7 @@ struct CacheStudy {
     std::vector<std::int64_t> hits;
     std::vector<std::int64_t> rows_kept;  ///< rows that are fetched once, before the first batch
   };
-  int epochs = 0;
+  int epochs = 0;                  ///< that some of the batches are of
   std::int64_t batches = 0;        ///< summed over all ranks
   std::int64_t requests = 0;       ///< requested rows of other ranks, each once per batch
   std::int64_t distinct = 0;       ///< distinct rows of each rank, summed over ranks
@@ -28,13 +29,13 @@ struct CacheStudy {
   std::vector<std::int64_t> most;  ///< hits that no policy exceeds
 };
 
-/// Draws `epochs` epochs and asks every policy. Ranks are processed one after the other, so memory
-/// holds the requests of one.
+/// Asks every policy for what `trace` says of each rank. Ranks are processed one after the other, so
+/// memory holds the requests of one.
 ///
 /// Shapes    rows: ascending
-/// Errors    those of `tell`, which is called with the present rank
-CacheStudy study_caches(const SampledBatches& batches, int ranks, int epochs,
+/// Errors    those of `trace`
+CacheStudy study_caches(const SampledBatches& batches, int ranks,
                         const std::vector<std::int64_t>& rows,
-                        const std::function<void(int rank)>& tell);
+                        const std::function<AccessTrace(int rank)>& trace);
 
 }  // namespace orrery

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
 #include "core/partition/methods/cut.hpp"
+#include "core/sample/bounds/likely_sizes.hpp"
 #include "core/sample/inclusion.hpp"
 #include "core/terminal/words.hpp"
 
@@ -416,6 +417,14 @@ int SampledBatches::steps() const {
   return static_cast<int>(std::max<std::int64_t>(1, (graph_->rows + together - 1) / together));
 }
 
+std::int64_t SampledBatches::taken(int step) const {
+  if (links_) return links_->links(step);
+  if (saint_) return 0;
+  if (!cluster_batches_) return seeds_.total(step);
+  const std::int64_t parts = std::int64_t{ranks_} * settings_.together;
+  return std::min<std::int64_t>(settings_.clusters, (step + 1) * parts) - step * parts;
+}
+
 std::int64_t SampledBatches::most_batch() const {
   if (cluster_batches_) return 0;
   if (saint_) return saint_->sampling().most_draws(graph_->rows);
@@ -621,6 +630,25 @@ SampledBatches::Bounds SampledBatches::bounds() const {
   return bounds;
 }
 
+SampledBatches::Bounds SampledBatches::likely_bounds() const {
+  Bounds most = bounds();
+  const NeighbourSampling& sampling = sampler_.sampling();
+  const bool independent = !links_ && !relations_ && !has_subgraphs() && !cooperative() &&
+                           owners_.copies == 1 && sampling.rule == NeighbourRule::uniform;
+  if (!independent || training_ == 0) return most;
+  const LikelySizes likely =
+      likely_sizes(*graph_, sampling.fanouts, seeds_.lists(), most.vertices.back(), kExceeding);
+  const std::size_t layers = most.edges.size();
+  for (std::size_t hop = 0; hop < layers; ++hop) {
+    const std::int64_t loops = weighting_.loops ? likely.vertices[hop] : 0;
+    std::int64_t& edges = most.edges[layers - 1 - hop];
+    std::int64_t& vertices = most.vertices[layers - 1 - hop];
+    edges = std::min(edges, likely.edges[hop] + loops);
+    vertices = std::min(vertices, likely.vertices[hop + 1]);
+  }
+  return most;
+}
+
 std::vector<SampledBatches::Bounds> SampledBatches::share_bounds() const {
   ORRERY_ASSERT(settings_.cooperative);
   std::vector<std::int64_t> vertices(at(ranks_per_server_), 0), entries(at(ranks_per_server_), 0);
@@ -673,7 +701,7 @@ SampledBatches::RelationBounds SampledBatches::relation_bounds(int layer) const 
 }
 
 SampledBatch SampledBatches::largest() const {
-  const Bounds most = bounds();
+  const Bounds most = settings_.sizes == BatchSizesFrom::likely ? likely_bounds() : bounds();
   SampledBatch made;
   made.rows = most.vertices;
   made.alike = has_subgraphs();

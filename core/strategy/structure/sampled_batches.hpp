@@ -67,8 +67,9 @@ struct CacheSettings {
 /// time.
 constexpr int kBatchesAhead = 2;
 
-/// Where the sizes of batches come from: from drawing them, or from bounds that no batch exceeds.
-enum class BatchSizesFrom : std::uint8_t { draws, bounds };
+/// Where the sizes of batches come from: from drawing them, from bounds that no batch exceeds, or from those
+/// that one in a billion exceeds (SampledBatches::likely_bounds()).
+enum class BatchSizesFrom : std::uint8_t { draws, bounds, likely };
 
 /// Where the vertices at drawn edges get their numbers in a batch: where it is drawn, or on the device
 /// of the rank, which makes the transposed blocks there as well.
@@ -99,6 +100,7 @@ struct MiniBatchSettings {
   RelabelOn relabel = RelabelOn::host;
   /// bounds: every batch is counted only (SampledBatches::largest()).
   BatchSizesFrom sizes = BatchSizesFrom::draws;
+  int drawn_steps = 0;  ///< of a simulation, see ResampledSteps; 0: all
 };
 
 /// Whether the gradient of the first layer's weights needs Aᵀ in blocks. Only our own layers are
@@ -207,6 +209,9 @@ class SampledBatches {
 
   /// Steps of an epoch, the same on all ranks.
   int steps() const;
+  /// What all ranks take in a step, the same in all epochs: so many seeds, links or parts of the graph.
+  /// Steps that take as many differ by chance alone. Of GraphSAINT all take alike.
+  std::int64_t taken(int step) const;
   /// The seeds of a step (MiniBatchSettings::batch) with which an epoch is one step: more change
   /// nothing. 0 if batches have none (cluster).
   std::int64_t most_batch() const;
@@ -276,13 +281,20 @@ class SampledBatches {
     std::vector<std::int64_t> vertices, edges;
   };
   Bounds bounds() const;
-  /// The same for the share that a rank has of a batch of its server, by the place of the rank on its
+  /// Bounds that a batch exceeds with a probability of at most kExceeding. Those of any batch where seeds
+  /// and neighbours are not drawn independently of each other: links, relations, LABOR, weights,
+  /// replacement, subgraphs, cooperative batches, dataset.magnify.
+  ///
+  /// Cost      a pass over the edges of the graph for each pair of layers
+  Bounds likely_bounds() const;
+  static constexpr double kExceeding = 1e-9;
+  /// bounds() for the share that a rank has of a batch of its server, by the place of the rank on its
   /// server. Each share is at its bound by itself: all together are more than a batch can have.
   ///
   /// Requires  cooperative()
   /// Cost      a pass over the vertices of the graph
   std::vector<Bounds> share_bounds() const;
-  /// A batch of the sizes of bounds(), counted only; all of its features are pulled, from their owners
+  /// A batch of the sizes of bounds(), or of likely_bounds() if the settings say so, counted only; all of its features are pulled, from their owners
   /// in the shares in which these own vertices. Pairs of links are as many as a step may have, and all
   /// ends are the first vertex.
   SampledBatch largest() const;

@@ -324,8 +324,8 @@ TEST(Calibrations, KnowTheHostAndTheLibraryOfThreads) {
 TEST(Calibrations, PriceTheTasksOfTheHost) {
   const sim::DeviceProfile& profile = tiny().profile;
 
-  for (const char* kind : {"checkpoint", "serve", "sample", "sample_vertices", "sample_relations",
-                           "sample_relation_vertices", "scan", "pairs"}) {
+  for (const char* kind : {"checkpoint", "write_rows", "serve", "sample", "sample_vertices",
+                           "sample_relations", "sample_relation_vertices", "scan", "pairs"}) {
     const double few = sim::host_seconds(profile, kind, 1, 1 << 10, 1),
                  many = sim::host_seconds(profile, kind, 1 << 16, 1 << 28, 1);
     EXPECT_GT(few, 0) << kind;

@@ -42,6 +42,33 @@ TEST_F(Caches, SaysWhatARunFinds) {
     }
 }
 
+/// A simulation that draws all batches of an epoch, and keeps what they ask for.
+TEST_F(Caches, ReadsWhatASimulationKept) {
+  const std::string file = experiment(R"(, "cluster": {"file": "a6000-1x4-pcie", "gpus": 3},
+        "backend": "sim", "train": {"epochs": 1},
+        "strategy": {"type": "mini_batch", "batch": 30, "fanouts": [5, 3]})");
+  ASSERT_EQ(orrery(fmt::format("run {} --set simulation.accesses=true --json --out {}", file,
+                               in("kept").string())),
+            0)
+      << read("err");
+  EXPECT_THAT(read("err"), HasSubstr("accesses.npy: what "));
+  const Json kept = Json::parse(read("out"))["simulation"]["accesses"];
+  EXPECT_EQ(kept["bytes"], std::filesystem::file_size(in("kept/accesses.npy")) +
+                               std::filesystem::file_size(in("kept/access_batches.npy")));
+
+  ASSERT_EQ(orrery(fmt::format("caches {} --json", file)), 0) << read("err");
+  const Json drawn = Json::parse(read("out"));
+  ASSERT_EQ(orrery(fmt::format("caches {} --json --accesses {}", file, in("kept").string())), 0)
+      << read("err");
+  EXPECT_EQ(Json::parse(read("out")), drawn);
+  EXPECT_EQ(kept["rows"], drawn["requested_rows"]);
+  EXPECT_EQ(kept["batches"], drawn["batches"]);
+
+  EXPECT_EQ(orrery(fmt::format("caches {} --accesses {} --set seed=6", file, in("kept").string())),
+            1);
+  EXPECT_THAT(read("err"), HasSubstr("another partition"));
+}
+
 TEST_F(Caches, PrintsATableAndDraws) {
   ASSERT_EQ(orrery(fmt::format("caches {} --svg {}", sampled(), in("c.svg").string())), 0)
       << read("err");

@@ -507,6 +507,87 @@ TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
   EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
 }
 
+/// Killed behind each stage up to the first layer: what was finished is not done again, and what is
+/// damaged, or belongs to other edges, is not taken.
+TEST_F(Infer, TakesOverEveryStageThatItHadFinished) {
+  ASSERT_EQ(orrery("dataset generate communities --vertices 4000 --edges 40000 --features 64 "
+                   "--classes 5 --out " +
+                   in("big").string()),
+            0)
+      << read("err");
+  const std::vector<std::string> words{"infer",
+                                       file(),
+                                       "--quiet",
+                                       "--set",
+                                       "dataset.path=" + in("big").string(),
+                                       "--set",
+                                       "model.hidden=96",
+                                       "--set",
+                                       "model.layers=4",
+                                       "--set",
+                                       "train.epochs=1",
+                                       "--set",
+                                       "kernels=reference",
+                                       "--set",
+                                       "cluster.ranks=2",
+                                       "--set",
+                                       R"(inference={"rows": 2, "fanout": 4,
+                    "order": ["aggregate_first", "auto", "transform_first", "auto"]})",
+                                       "--keep-layers"};
+  std::string command;
+  for (const std::string& word : words) command += " '" + word + "'";
+  const auto killed_after = [&](const std::string& name, bool resume) {
+    auto started = words;
+    started.insert(started.end(), {"--out", in("killed").string()});
+    if (resume) started.push_back("--resume");
+    const pid_t child = start(started);
+    const auto kept = in("killed/layers") / name;
+    while (!std::filesystem::exists(kept) && ::waitpid(child, nullptr, WNOHANG) == 0) ::usleep(200);
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    EXPECT_TRUE(std::filesystem::exists(kept)) << name;
+    EXPECT_FALSE(std::filesystem::exists(in("killed/embeddings"))) << name;
+  };
+  killed_after("input.json", false);  // before any stage is done
+  killed_after("rows-0.bin", true);
+  const std::string rows = read("killed/layers/rows-0.bin");
+  killed_after("draws-0.bin", true);
+  EXPECT_EQ(read("killed/layers/rows-0.bin"), rows);
+  killed_after("layer-1-rank-0.bin", true);
+
+  const std::string resume = command + " --resume --json --out " + in("killed").string();
+  std::string other = rows;
+  other[other.size() / 2] ^= 1;
+  std::ofstream(in("killed/layers/rows-0.bin"), std::ios::binary) << other;
+  EXPECT_EQ(orrery(resume), 1);
+  EXPECT_THAT(read("err"), HasSubstr("rows-0.bin: is damaged"));
+  std::ofstream(in("killed/layers/rows-0.bin"), std::ios::binary) << rows;
+  const std::string edges = read("big/edges.npy");
+  other = edges;
+  std::swap(other[other.size() - 4], other[other.size() - 40]);
+  other[other.size() - 8] ^= 1;
+  std::ofstream(in("big/edges.npy"), std::ios::binary) << other;
+  EXPECT_EQ(orrery(resume), 2);
+  EXPECT_THAT(read("err"), HasSubstr("contents of the edges"));
+  std::ofstream(in("big/edges.npy"), std::ios::binary) << edges;
+
+  ASSERT_EQ(orrery(resume), 0) << read("err");
+  const Json resumed = Json::parse(read("out"));
+  ASSERT_EQ(orrery(command + " --json --out " + in("whole").string()), 0) << read("err");
+  const Json whole = Json::parse(read("out"));
+
+  const Json taken = resumed["taken_over"];
+  ASSERT_GE(taken.size(), 2U);
+  EXPECT_EQ(taken[0], "read");
+  EXPECT_EQ(taken[1], "sample");
+  EXPECT_EQ(taken.size() > 2, resumed["resumed_after_layer"].is_number());
+  EXPECT_EQ(whole["taken_over"], Json::array());
+  for (const char* name : {"meta.json", "part-0000.npy", "part-0001.npy"})
+    EXPECT_EQ(read(std::string("killed/embeddings/") + name),
+              read(std::string("whole/embeddings/") + name));
+  EXPECT_FALSE(std::filesystem::exists(in("killed/layers")));
+}
+
 TEST_F(Infer, RemovesNoLayersOfOthers) {
   infer(1, 1, "made");
   std::filesystem::create_directories(in("made/layers"));
@@ -582,10 +663,11 @@ TEST_F(Infer, PlansTheWayThatReceivesLeast) {
     EXPECT_GE(choice["received_bytes"], before);
     before = choice["received_bytes"];
     if (choice["seconds"].is_null()) continue;  // else every way would be recorded twice
-    const std::string gemm = choice["gemm"], spmm = choice["spmm"], order = choice["order"];
+    const std::string gemm = choice["gemm"], spmm = choice["spmm"];
     ASSERT_EQ(orrery(arguments(rows, columns, fmt::format("way{}", ++number),
-                               fmt::format(R"(, "gemm": "{}", "spmm": "{}")", gemm, spmm)) +
-                     " --set model.order=" + order + sim + "}'"),
+                               fmt::format(R"(, "gemm": "{}", "spmm": "{}", "order": {})", gemm,
+                                           spmm, choice["order"].dump())) +
+                     sim + "}'"),
               0)
         << read("err");
     const Json alone = Json::parse(read("out"));
@@ -872,6 +954,32 @@ TEST_F(InferFromFiles, WritesTheSameOverMpi) {
     EXPECT_EQ(result["received_bytes"], result["planned_received_bytes"]) << more;
     EXPECT_GT(result["stages"][1]["received_bytes"], 0);
   }
+}
+
+/// A job that ended before its first layer: each part's rows and neighbours are taken over.
+TEST_F(InferFromFiles, TakesOverRowsAndNeighboursOverMpi) {
+  const std::string job = testing::mpirun(4) + "'" ORRERY_MPI "' " +
+                          arguments(2, 2, "mpi", R"(, "fanout": 3)") +
+                          edges_of("first.bin", "uint64") + " --backend mpi --keep-layers";
+  std::filesystem::create_directories(in("mpi/embeddings"));
+  std::ofstream(in("mpi/.lock"));
+  std::ofstream(in("mpi/embeddings/thesis.tex")) << "mine";  // in the way of the rows
+  EXPECT_NE(shell(job), 0);
+  for (const char* name : {"rows-0.bin", "rows-1.bin", "draws-0.bin", "draws-1.bin"})
+    EXPECT_TRUE(std::filesystem::exists(in("mpi/layers") / name)) << name;
+  std::filesystem::remove_all(in("mpi/embeddings"));
+
+  ASSERT_EQ(shell(job + " --resume"), 0) << read("err");
+  const Json resumed = json("mpi/result.json");
+  ASSERT_EQ(
+      orrery(arguments(2, 2, "threads", R"(, "fanout": 3)") + edges_of("first.bin", "uint64")), 0)
+      << read("err");
+
+  EXPECT_EQ(resumed["taken_over"], (Json{"read edges", "build the distributed CSR", "sample"}));
+  for (std::size_t stage : {0, 1, 2}) EXPECT_EQ(resumed["stages"][stage]["received_bytes"], 0);
+  for (const char* file : {"part-0000.npy", "part-0001.npy", "part-0002.npy", "part-0003.npy"})
+    EXPECT_EQ(read(std::string("mpi/embeddings/") + file),
+              read(std::string("threads/embeddings/") + file));
 }
 
 /// Rounded alike, whether one process reads all or each a range.

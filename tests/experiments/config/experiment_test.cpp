@@ -220,6 +220,37 @@ TEST(LayerOrders, AreReadAndForGcnSageAndSgc) {
             "model.order: only goes with \"type\": gcn, sage, sgc");
 }
 
+TEST(InferenceOrders, AreReadForEachLayerWhereLayersHaveThem) {
+  const auto order_of = [](const std::string& order, const std::string& type = "gcn") {
+    return load({"model.type=" + type, "model.layers=3", "inference.order=" + order})
+        .front()
+        .inference.order;
+  };
+  constexpr auto kSum = LayerOrder::aggregate_first, kProduct = LayerOrder::transform_first;
+  EXPECT_TRUE(load().front().inference.order.empty());
+  EXPECT_EQ(order_of("aggregate_first"), std::vector<LayerOrder>(3, kSum));
+  EXPECT_EQ(order_of(R"(["auto", "transform_first", "aggregate_first"])", "resgcn+"),
+            (std::vector<LayerOrder>{LayerOrder::automatic, kProduct, kSum}));
+  EXPECT_TRUE(order_of("transform_first", "gat").empty()) << "it has no other";
+  const auto refused = [](const std::string& order, const std::string& type = "gcn") {
+    return refusal(kMinimal, {"model.type=" + type, "model.layers=3", "inference.order=" + order});
+  };
+  EXPECT_EQ(
+      refused(R"(["auto", "auto"])"),
+      "inference.order: has 2 words, but model.layers is 3: give one for each, or one word for "
+      "all");
+  EXPECT_EQ(refused("aggregate_both"),
+            "inference.order: found \"aggregate_both\", allowed: auto, aggregate_first, "
+            "transform_first, or a list with one of them for each of model.layers");
+  EXPECT_EQ(
+      refused(R"(["auto", "auto", "aggregate_first"])", "gat"),
+      "inference.order: \"aggregate_first\" is impossible with model.type \"gat\", because it "
+      "computes numbers of edges from rows times W: leave it out");
+  EXPECT_EQ(refused("aggregate_first", "sage-pool"),
+            "inference.order: \"aggregate_first\" is impossible with model.type \"sage-pool\", "
+            "because it takes the largest of rows times W after a ReLU: leave it out");
+}
+
 TEST(GraphAttention, ReadsTheRecipeAndRefusesKeysThatWouldDoNothing) {
   const std::string gat = R"(model={"type": "gat", "activation": "elu", "attention_dropout": 0.6,
     "projection_dropout": 0.5})";
@@ -587,6 +618,8 @@ TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
             "partition.lambda: only goes with \"method\": hdrf");
   EXPECT_EQ(refusal(kMinimal, {"partition.method=ldg", "partition.objective=volume"}),
             "partition.objective: only goes with \"method\": metis");
+  EXPECT_EQ(refusal(kMinimal, {"partition.method=metis", "partition.processes=4"}),
+            "partition.processes: only goes with \"method\": ptscotch");
   EXPECT_EQ(refusal(kMinimal, {"partition.method=metis", "partition.levels=2",
                                "cluster={\"servers\": 1, \"ranks_per_server\": 4}"}),
             "partition.levels: 2 needs a part for every rank and several servers of equally many "
@@ -594,6 +627,10 @@ TEST(Refusal, OfPartitionKeysThatTheMethodHasNoUseFor) {
 }
 
 TEST(Config, PartitionKeysReachTheAlgorithms) {
+  const auto ptscotch =
+      parse_experiments(kMinimal, "test",
+                        {"partition.method=ptscotch", "partition.processes=5",
+                         "partition.balance=1.2", "partition.constraints=[\"training\"]"});
   const auto spring = parse_experiments(
       kMinimal, "test",
       {"partition.method=spring", "partition.max_volume=0.25", "partition.refine=7",
@@ -615,6 +652,10 @@ TEST(Config, PartitionKeysReachTheAlgorithms) {
   EXPECT_EQ(fennel.front().partition.fennel.balance, FennelOptions{}.balance);
   EXPECT_EQ(two_ps_l.front().partition.two_ps_l.max_volume, 0.5);
   EXPECT_TRUE(spring.front().partition.spring.persistent);
+  EXPECT_EQ(ptscotch.front().partition.ptscotch.processes, 5);
+  EXPECT_EQ(ptscotch.front().partition.ptscotch.balance, 1.2);
+  EXPECT_EQ(ptscotch.front().partition.metis.constraints,
+            std::vector<Constraint>{Constraint::training});
   EXPECT_EQ(metis.front().partition.metis.servers, 2);
   EXPECT_TRUE(metis.front().partition.metis.volume);
   EXPECT_EQ(metis.front().partition.metis.constraints,

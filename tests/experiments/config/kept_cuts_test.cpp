@@ -20,6 +20,7 @@
 #include "core/partition/kept/digest.hpp"
 #include "core/partition/methods/metis.hpp"
 #include "core/partition/methods/partitioner.hpp"
+#include "core/partition/methods/ptscotch.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "tests/experiments/config/minimal.hpp"
 #include "tests/partition/graphs.hpp"
@@ -47,7 +48,10 @@ PartitionOptions by(const std::string& method, std::uint64_t seed = 1) {
   return options;
 }
 
-bool is_built(const std::string& method) { return method != "metis" || metis_version() != "none"; }
+bool is_built(const std::string& method) {
+  if (method == "ptscotch") return ptscotch_version() != "none";
+  return method != "metis" || metis_version() != "none";
+}
 
 std::vector<std::string> kept_methods() {
   std::vector<std::string> names;
@@ -127,6 +131,11 @@ TEST_F(KeptCuts, HaveANameForEverythingThatTheyDependOn) {
   expect_new("graph", some_data(2), 4, nothing);
   expect_new("seed", data_, 4, [](auto& o) { o.seed = 2; });
   expect_new("method", data_, 4, [](auto& o) { o.method = "dbh"; });
+  expect_new("processes", data_, 4, [](auto& o) { o.method = "ptscotch"; });
+  expect_new("more processes", data_, 4, [](auto& o) {
+    o.method = "ptscotch";
+    o.ptscotch.processes = 3;
+  });
   expect_new("another method", data_, 4, [](auto& o) { o.method = "fennel"; });
   expect_new("parameter", data_, 4, [](auto& o) {
     o.method = "fennel";
@@ -345,8 +354,8 @@ TEST(CutsVersion, IsThatOfTheCuts) {
     EXPECT_EQ(digest.text(), digest_then) << method << ": raise kCutsVersion (cut_key.hpp)";
   }
   for (const std::string& method : kept_methods())
-    EXPECT_TRUE(method == "metis" || expected.contains(method))
-        << method << ": only METIS has a version of its own in the key";
+    EXPECT_TRUE(method == "metis" || method == "ptscotch" || expected.contains(method))
+        << method << ": only METIS and PT-Scotch have versions of their own in the key";
 }
 
 }  // namespace

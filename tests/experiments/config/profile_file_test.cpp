@@ -98,8 +98,8 @@ TEST(ShippedProfiles, HaveTheLibraryOfTheirClustersAndAPlausibleHost) {
 
 TEST(ShippedProfiles, PriceEveryTaskOfAHostThatThereIs) {
   for (const std::string& name : derived_profiles())
-    for (const char* kind : {"checkpoint", "serve", "sample", "sample_vertices", "sample_relations",
-                             "sample_relation_vertices", "scan", "pairs"}) {
+    for (const char* kind : {"checkpoint", "write_rows", "serve", "sample", "sample_vertices",
+                             "sample_relations", "sample_relation_vertices", "scan", "pairs"}) {
       const double few = sim::host_seconds(shipped(name), kind, 1, 1 << 10, 1),
                    many = sim::host_seconds(shipped(name), kind, 1 << 20, 1 << 29, 1);
       EXPECT_GT(few, 1e-7) << name << kind;

@@ -109,6 +109,39 @@ TEST_F(MpiJob, CommandsThatNeedOneProcessAreDoneByTheFirst) {
   EXPECT_EQ(printed()["name"], "job") << "one object, not three";
 }
 
+/// The ranks of the job measure; one process simulates, and says what would measure.
+TEST_F(MpiJob, StarveMeasuresItsRanksOrSimulatesThem) {
+  const std::string sampled =
+      " --set 'strategy={\"type\": \"mini_batch\", \"batch\": 100, \"fanouts\": [5, 5]}'";
+  ASSERT_EQ(shell(mpirun(2) + ORRERY_MPI + " starve " + experiment(2) + sampled +
+                  " --set cluster.ranks=2 --epochs 2 --now --json"),
+            0)
+      << read("err");
+  const auto measured = printed();
+  EXPECT_TRUE(measured["measured"]);
+  EXPECT_EQ(measured["ranks"], 2);
+  EXPECT_GT(measured["now"]["stages"]["sample"]["busy_seconds"], 0);
+  EXPECT_TRUE(measured["not_measured"].is_null());
+
+  ASSERT_EQ(
+      shell(std::string(ORRERY_BINARY) + " starve " + experiment(2) + sampled +
+            " --set 'cluster={\"file\": \"a6000-1x2-nvlink\", \"gpus\": 2}' --epochs 2 --json"),
+      0)
+      << read("err");
+  const auto simulated = printed();
+  EXPECT_FALSE(simulated["measured"]);
+  EXPECT_EQ(simulated["capacities"].size(), 7U);
+  const auto line = simulated["not_measured"].get<std::string>();
+  EXPECT_EQ(line.find("mpirun "), 0U) << line;
+  EXPECT_NE(line.find(" -n 2 "), std::string::npos) << line;
+  EXPECT_NE(line.find(" starve "), std::string::npos) << line;
+
+  EXPECT_EQ(shell(mpirun(2) + ORRERY_MPI + " starve " + experiment(2) + sampled +
+                  " --set cluster.ranks=3 --now"),
+            2);
+  EXPECT_NE(read("err").find("3 ranks in the experiment, but 2 processes"), std::string::npos);
+}
+
 // Open MPI starts nothing as root, nor more ranks than cores, without being told to.
 TEST_F(MpiJob, WithoutMpirunSaysWhichLineStartsItHere) {
   EXPECT_EQ(shell(std::string(ORRERY_BINARY) + " run " + experiment(2) +

@@ -3,17 +3,26 @@
 #include "experiments/infer/choose_tiles.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/parallel.hpp"
+#include "core/graph/files/npy.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/runtime/summary.hpp"
+#include "experiments/infer/layer_orders.hpp"
 #include "tests/support/inferences.hpp"
 
 namespace orrery {
@@ -43,25 +52,34 @@ struct Search {
   InferenceConfig best{};
 };
 
-Search exhaustive(const std::shared_ptr<const Dataset>& data, ModelConfig model, int ranks) {
+/// Every choice of an order for each layer; only one that is empty for a model without orders.
+std::vector<LayerOrders> every_order(const ModelConfig& model) {
+  if (!has_orders(model)) return {LayerOrders{}};
+  std::vector<LayerOrders> all;
+  for (int bits = 0; bits < 1 << model.layers; ++bits) {
+    all.emplace_back();
+    for (int layer = 0; layer < model.layers; ++layer)
+      all.back().push_back((bits >> layer & 1) != 0 ? LayerOrder::aggregate_first
+                                                    : LayerOrder::transform_first);
+  }
+  return all;
+}
+
+Search exhaustive(const std::shared_ptr<const Dataset>& data, const ModelConfig& model, int ranks) {
   const ThreadPool alone(1);  // of so little work threads would mostly wait
   const bool attention = weighs_edges(model);
   std::vector<SparseProduct> every_spmm{SparseProduct::ids_then_rows};
-  std::vector<LayerOrder> every_order{LayerOrder::automatic};
-  if (!attention) {
+  if (!attention)
     every_spmm.insert(every_spmm.end(), {SparseProduct::exchange_graph, SparseProduct::two_d});
-    every_order.insert(every_order.end(),
-                       {LayerOrder::aggregate_first, LayerOrder::transform_first});
-  }
   Search search;
   for (int columns = 1; columns <= ranks; ++columns)
     for (const DenseProduct gemm : kEveryGemm)
       for (const EdgeProduct sddmm : kEverySddmm)
         for (const SparseProduct spmm : every_spmm)
-          for (const LayerOrder order : every_order) {
+          for (const LayerOrders& order : every_order(model)) {
             if (ranks % columns != 0 || (!attention && sddmm != EdgeProduct::split)) continue;
-            model.order = order;
             InferenceConfig config;
+            config.order = order;
             config.rows = ranks / columns;
             config.columns = columns;
             config.gemm = gemm;
@@ -115,7 +133,7 @@ TEST(ChooseTiles, FindsTheFewestBytesOfAnExhaustiveSearchForAGcn) {
     const Search of_sparse = exhaustive(sparse, model, ranks),
                  of_dense = exhaustive(dense, model, ranks);
 
-    EXPECT_EQ(of_sparse.combinations, (ranks == 12 ? 6 : 5) * 2 * 3 * 3);
+    EXPECT_EQ(of_sparse.combinations, (ranks == 12 ? 6 : 5) * 2 * 3 * 4);
     EXPECT_NE(of_sparse.best.columns, of_dense.best.columns);
     expect_fewest(sparse, model, ranks, of_sparse);
     expect_fewest(dense, model, ranks, of_dense);
@@ -160,6 +178,93 @@ TEST(ChooseTiles, FindsTheFewestBytesOfAnExhaustiveSearchForAttention) {
       EXPECT_EQ(search.combinations, (ranks == 12 ? 6 : 5) * 2 * 2);
       expect_fewest(data, model, ranks, search);
     }
+}
+
+/// Rows of features in a file, in descending order of their vertices.
+class RowsInAFile {
+ public:
+  explicit RowsInAFile(const Dataset& data)
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ("rows_in_a_file" + std::to_string(::getpid()))) {
+    const std::int64_t width = data.features->width();
+    std::filesystem::create_directories(folder_);
+    std::vector<Vertex> order(at(data.vertices()));
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::vector<float> rows(order.size() * at(width));
+    data.features->read(order, 0, width, rows.data(), width);
+    NpyWriter of_rows =
+        NpyWriter::create<float>(folder_ / "rows-all.npy", {data.vertices(), width});
+    of_rows.append(std::span<const float>(rows));
+    of_rows.close();
+    NpyWriter of_ids = NpyWriter::create<std::int32_t>(folder_ / "ids-all.npy", {data.vertices()});
+    of_ids.append(std::span<const Vertex>(order));
+    of_ids.close();
+    files = std::make_shared<const FeatureFiles>(folder_, data.vertices());
+  }
+  ~RowsInAFile() { std::filesystem::remove_all(folder_); }
+  RowsInAFile(const RowsInAFile&) = delete;
+  RowsInAFile& operator=(const RowsInAFile&) = delete;
+  std::shared_ptr<const FeatureFiles> files;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Where rows lie in files, the first layer gains by another order than the others: of the ways that
+/// fuse it, the planner finds the best and the next of all orders of four layers, also where memory
+/// forbids some, and says of each listed one what recording it alone says.
+TEST(ChooseTiles, FindsTheBestAndTheNextOrderOfAllLayers) {
+  const auto data = random_dataset(97, 400, 9, 7, true);
+  const RowsInAFile rows(*data);
+  ModelConfig model = model_of(ModelType::sage, 4, 8);
+  InferenceProblem asked = asked_of(data, model);
+  auto with_files = std::make_shared<InferenceData>(*asked.data);
+  with_files->feature_files = rows.files;
+  asked.data = with_files;
+  const ThreadPool alone(1);
+  const auto costs_of = [&](const InferenceConfig& config) {
+    const InferenceProblem problem = laid_out(asked, {config});
+    const RankStages stages = count_stages(InferenceBody(problem), {});
+    return std::pair{received_bytes_of(stages), largest_peak(stages)};
+  };
+  InferenceConfig config;
+  config.rows = 3;
+  config.columns = 2;
+  std::vector<std::pair<double, std::int64_t>> all;
+  for (const LayerOrders& order : every_order(model)) {
+    config.order = order;
+    all.push_back(costs_of(config));
+  }
+  const auto [least, most] = std::minmax_element(
+      all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  ASSERT_LT(least->second, most->second) << "memory forbids none";
+
+  for (const auto& device_bytes :
+       {std::optional<std::int64_t>(), std::optional((least->second + most->second) / 2)}) {
+    std::vector<double> fitting;
+    for (const auto& [bytes, peak] : all)
+      if (!device_bytes || peak <= *device_bytes) fitting.push_back(bytes);
+    std::sort(fitting.begin(), fitting.end());
+    config.order.clear();
+    config.group_bytes = device_bytes ? 1 << 20 : 0;  // stays: groups would be cut until all fit
+    asked.config.group_bytes = config.group_bytes;
+    std::vector<double> listed;
+    bool mixed = false;
+    for (const TileChoice& choice : choose_tiles(asked, 6, device_bytes)) {
+      const InferenceConfig& way = choice.config;
+      if (way.rows != 3 || way.gemm != DenseProduct::ring ||
+          way.spmm != SparseProduct::ids_then_rows || way.preparation != Preparation::fused)
+        continue;
+      EXPECT_EQ(std::pair(choice.received_bytes, choice.peak_bytes), costs_of(way));
+      if (choice.fits) listed.push_back(choice.received_bytes);
+      mixed = mixed || order_json(way.order).is_array();
+    }
+    ASSERT_GE(listed.size(), 2U);
+    ASSERT_GE(fitting.size(), 2U);
+    EXPECT_DOUBLE_EQ(listed[0], fitting[0]);
+    EXPECT_DOUBLE_EQ(listed[1], fitting[1]);
+    EXPECT_TRUE(mixed);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -429,6 +430,67 @@ TEST_F(Simulate, OfRanksOnOneProcessorSharesItsPeaks) {
   const double alone = gemm_of(1);
   for (const int ranks : {2, 8, 32}) EXPECT_GT(gemm_of(ranks), 0.9 * alone) << ranks;
   std::filesystem::remove_all(folder);
+}
+
+/// Sampled training on two servers of two GPUs, twenty steps an epoch.
+Simulated sampled_with(const std::vector<std::string>& changes) {
+  std::vector<std::string> all{
+      R"(strategy={"type": "mini_batch", "batch": 15, "fanouts": [5, 5]})",
+      R"(cluster={"file": "a6000-4x4-pcie", "servers": 2, "gpus_per_server": 2})"};
+  all.insert(all.end(), changes.begin(), changes.end());
+  return simulated(experiment_with(all));
+}
+
+/// A bootstrap of n steps from k drawn ones: the mean of the k is off by the spread of a step over √k, the
+/// resampled steps by as much over √n.
+TEST_F(Simulate, OfSomeDrawnBatchesTakesAsLongAsOfAll) {
+  const Simulated all = sampled_with({});
+  const double epoch = all.measured.epoch_seconds;
+  EXPECT_FALSE(all.made.simulation.contains("batches"));
+
+  const Simulated every = sampled_with({"simulation.batches=1000"});
+  EXPECT_EQ(every.measured.epoch_seconds, epoch);
+  EXPECT_EQ(every.made.simulation["batches"]["drawn"], every.made.simulation["batches"]["steps"]);
+
+  for (const int drawn : {2, 4, 8}) {
+    const Simulated some = sampled_with({fmt::format("simulation.batches={}", drawn)});
+    const Json& told = some.made.simulation["batches"];
+    const int steps = told["steps"];
+    EXPECT_GE(told["drawn"], drawn);
+    EXPECT_LE(told["drawn"], 2 * drawn) << "steps of the last seeds are another kind";
+    const double error = told["standard_error"].get<double>();
+    const double of_both = error * std::sqrt(1 + static_cast<double>(drawn) / steps);
+    EXPECT_LT(error, 0.1);
+    EXPECT_NEAR(some.measured.epoch_seconds, epoch, 4 * of_both * epoch) << drawn;
+    EXPECT_NEAR(some.measured.epoch_seconds, epoch, 0.03 * epoch) << drawn;
+    EXPECT_NE(some.measured.epoch_seconds, epoch) << drawn;
+    EXPECT_EQ(sampled_with({fmt::format("simulation.batches={}", drawn)}).measured.epoch_seconds,
+              some.measured.epoch_seconds);
+  }
+}
+
+TEST(ResampledBatches, AreRefusedWhereTheyAreNotKnown) {
+  const auto refusal = [](const std::vector<std::string>& changes) -> std::string {
+    try {
+      experiment_with(changes);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string sampled = R"(strategy={"type": "mini_batch", "batch": 100, "fanouts": [5, 5]})";
+  EXPECT_EQ(refusal({sampled, "simulation.batches=3"}), "accepted");
+  EXPECT_EQ(refusal({"simulation.batches=3"}).find("simulation.batches: is of batches"), 0U);
+  EXPECT_EQ(refusal({"simulation.accesses=true"}).find("simulation.accesses: is of batches"), 0U);
+  EXPECT_NE(refusal({sampled, R"(strategy.cache={"policy": "lru", "bytes": 4096})",
+                     "simulation.batches=3"})
+                .find("all must be drawn"),
+            std::string::npos);
+  EXPECT_NE(refusal({sampled, "strategy.sizes=largest", "simulation.batches=3"}).find("none is"),
+            std::string::npos);
+  EXPECT_NE(refusal({sampled, "strategy.sizes=largest", "simulation.accesses=true"})
+                .find("no batch is drawn"),
+            std::string::npos);
 }
 
 }  // namespace

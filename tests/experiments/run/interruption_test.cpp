@@ -154,6 +154,51 @@ TEST_F(Interrupted, CutsEndWithSigtermToo) {
   }
 }
 
+/// Processes of PT-Scotch, which are neither children of the program nor in its group.
+std::set<pid_t> ptscotch_of(const std::string& folder) {
+  std::set<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    const std::string words(std::istreambuf_iterator<char>(in), {});
+    if (words.find("orrery-ptscotch") != std::string::npos &&
+        words.find(folder) != std::string::npos)
+      found.insert(static_cast<pid_t>(std::stol(entry.path().filename())));
+  }
+  return found;
+}
+
+TEST_F(Interrupted, CutsBySeveralProcessesLeaveNoneBehind) {
+  ASSERT_EQ(orrery("dataset generate rmat --vertices 300000 --edges 3000000 --out " +
+                   in("large").string()),
+            0)
+      << read("err");
+  std::filesystem::create_directory(in("temporary"));
+  const std::string folder = in("temporary").string();
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    const pid_t program = start({"partition", in("large").string(), "--method", "ptscotch",
+                                 "--parts", "64", "--out", in("cut").string()});
+    // mpirun and its two ranks have the folder in their words.
+    const bool began = becomes_true([&] { return ptscotch_of(folder).size() >= 3; }, 30);
+    if (!began && read("err").find("install") != std::string::npos) {
+      wait_for(program);
+      ::unsetenv("TMPDIR");
+      GTEST_SKIP() << read("err");
+    }
+    ::kill(program, signal);
+
+    EXPECT_TRUE(began) << read("err");
+    EXPECT_NE(wait_for(program), 0);
+    EXPECT_TRUE(becomes_true([&] { return ptscotch_of(folder).empty(); }, 10)) << signal;
+    if (signal != SIGKILL) {  // Open MPI keeps a folder of its own there
+      for (const auto& entry : std::filesystem::directory_iterator(folder))
+        EXPECT_NE(entry.path().filename().string().rfind("orrery-", 0), 0U) << entry.path();
+    }
+    EXPECT_FALSE(std::filesystem::exists(in("cut"))) << signal;
+  }
+  ::unsetenv("TMPDIR");
+}
+
 TEST_F(Interrupted, TrainingStopsAfterItsEpochAndSaysSoAboveItsTable) {
   const pid_t program =
       start({"run", experiment(R"(, "strategy": {"type": "spmm_1d"}, "cluster": {"ranks": 2})"),

@@ -62,9 +62,9 @@ TEST(Starve, SaysWhatWouldBeEnough) {
   EXPECT_NEAR(off.batch.seconds, sum, 0.1 * sum);
   EXPECT_GE(most.batch.seconds, 0.95 * off.batch.busy[0]) << "drawing takes as long as before";
   EXPECT_LT(most.epoch_seconds, 0.9 * off.epoch_seconds);
-  const Fed& enough = study.capacities[study.enough_capacity];
+  const Fed& enough = study.capacities[*study.enough_capacity];
   EXPECT_LE(enough.epoch_seconds, 1.02 * most.epoch_seconds);
-  for (std::size_t i = 0; i < study.enough_capacity; ++i)
+  for (std::size_t i = 0; i < *study.enough_capacity; ++i)
     EXPECT_GT(study.capacities[i].epoch_seconds, enough.epoch_seconds);
   ASSERT_EQ(study.caches.size(), 5U);
   EXPECT_EQ(study.caches.front().cache_bytes, 0);
@@ -72,12 +72,65 @@ TEST(Starve, SaysWhatWouldBeEnough) {
       << "fewer rows are pulled";
 }
 
-TEST(Starve, TellsMachinesWhatItsSchemaSays) {
+/// Throws if the output is not what the schema says.
+void require_told(nlohmann::ordered_json told) {
   std::stringstream schema;
   schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/starve.json").rdbuf();
-  auto told = starving_json("t", study_of({}, true));
   told["other_work"] = nullptr;
-  EXPECT_NO_THROW(validate_against(schema.str(), told));
+  validate_against(schema.str(), told);
+}
+
+/// In ever smaller servers the most batches ahead are the first that do not fit; the others are told.
+TEST(Starve, TellsTriesThatDoNotFit) {
+  for (std::int64_t bytes = 8 << 20; bytes > 1 << 16; bytes = bytes * 4 / 5) {
+    const StarveStudy study = study_of({fmt::format("cluster.host_bytes={}", bytes)}, true);
+    ASSERT_TRUE(study.now.does_not_fit.empty());
+    const Fed& most = study.capacities.back();
+    if (most.does_not_fit.empty()) continue;
+
+    EXPECT_EQ(most.ahead.sample, 25);
+    EXPECT_NE(most.does_not_fit.find("does NOT fit"), std::string::npos) << most.does_not_fit;
+    EXPECT_TRUE(study.capacities.front().does_not_fit.empty());
+    ASSERT_TRUE(study.enough_capacity);
+    EXPECT_TRUE(study.capacities[*study.enough_capacity].does_not_fit.empty());
+    const auto told = starving_json("t", study);
+    EXPECT_NO_THROW(require_told(told));
+    EXPECT_TRUE(told["capacities"].back()["epoch_seconds"].is_null());
+    EXPECT_EQ(told["capacities"].back()["does_not_fit"], most.does_not_fit);
+    return;
+  }
+  FAIL() << "all fit";
+}
+
+TEST(Starve, NothingIsEnoughIfNothingFits) {
+  Fed fits, not_there;
+  fits.epoch_seconds = 2;
+  not_there.does_not_fit = "no room";
+  EXPECT_EQ(first_enough({not_there}), std::nullopt);
+  EXPECT_EQ(first_enough({not_there, fits}), 1U);
+}
+
+/// One process does not measure ranks that are processes: it simulates them on their cluster.
+TEST(Starve, OfMpiIsSimulatedOnItsCluster) {
+  const StarveStudy study = study_of({"backend=mpi"}, true), simulated = study_of({}, true);
+  EXPECT_FALSE(study.measured);
+  EXPECT_EQ(study.now.epoch_seconds, simulated.now.epoch_seconds);
+  EXPECT_EQ(study.capacities.size(), simulated.capacities.size());
+}
+
+TEST(Starve, SaysHowFarTheForecastIs) {
+  StarveStudy study;
+  study.now.batch.seconds = 2;
+  study.now.batch.waited[0] = 0.5;
+  EXPECT_EQ(study.forecast_points(), std::nullopt);
+  study.forecast = study.now;
+  study.forecast->batch.waited[0] = 0.3;
+  EXPECT_NEAR(*study.forecast_points(), -10, 1e-9);
+}
+
+TEST(Starve, TellsMachinesWhatItsSchemaSays) {
+  auto told = starving_json("t", study_of({}, true));
+  EXPECT_NO_THROW(require_told(told));
   EXPECT_EQ(told["now"]["pipeline"]["sample"], 2);
   EXPECT_EQ(told["capacities"].size(), 7U);
 }

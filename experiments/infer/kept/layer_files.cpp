@@ -1,4 +1,4 @@
-#include "experiments/infer/layer_files.hpp"
+#include "experiments/infer/kept/layer_files.hpp"
 
 #include <fmt/core.h>
 
@@ -6,11 +6,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
-#include "core/base/json_reader.hpp"
 #include "core/base/whole_file.hpp"
 #include "core/graph/files/bytes_of.hpp"
 #include "core/graph/files/checksum.hpp"
-#include "experiments/results/differences.hpp"
+#include "experiments/infer/kept/kept_identity.hpp"
 
 namespace orrery {
 namespace {
@@ -23,15 +22,6 @@ constexpr const char* kIdentity = "inference.json";
 
 fs::path file_of(const fs::path& folder, int rank, int layer) {
   return folder / fmt::format("layer-{}-rank-{}.bin", layer, rank);
-}
-
-void require_same(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
-                  const fs::path& folder) {
-  for (const Difference& one : differences(kept, now))
-    throw ConfigError(one.key,
-                      fmt::format("is {} here, but {} in {}; resume the same inference, or "
-                                  "start anew without --resume",
-                                  one.now, one.kept, folder.string()));
 }
 
 }  // namespace
@@ -57,27 +47,17 @@ std::shared_ptr<const std::vector<float>> LayerFiles::take(int rank, int layer,
 }
 
 void remove_layer_files(const fs::path& folder) {
-  std::vector<fs::path> ours;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(kIdentity) ||
-        (name.starts_with("layer-") && name.find(".bin") != name.npos))
-      ours.push_back(entry->path());
-  }
-  for (const fs::path& file : ours) fs::remove(file, error);
-  fs::remove(folder, error);  // but where it holds something else
+  remove_kept(folder, [](const std::string& name) {
+    return name.starts_with(kIdentity) ||
+           (name.starts_with("layer-") && name.find(".bin") != name.npos);
+  });
 }
 
 int open_layer_files(const fs::path& folder, const nlohmann::ordered_json& identity,
                      const TileLayout& layout, const std::vector<std::int64_t>& widths,
                      bool resume) {
   const fs::path said = folder / kIdentity;
-  if (resume && fs::exists(said))
-    require_same(JsonReader(bytes_of(said), said.string()).json(), identity, folder);
-  else
-    remove_layer_files(folder);
+  if (!resume || !require_same_identity(said, identity)) remove_layer_files(folder);
   fs::create_directories(folder);
   if (!fs::exists(said)) write_file(said, identity.dump(2) + "\n");
   for (int layer = static_cast<int>(widths.size()) - 1; layer > 0; --layer) {

@@ -1,4 +1,4 @@
-#include "experiments/infer/sharing_report.hpp"
+#include "experiments/infer/sharing/sharing_report.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
