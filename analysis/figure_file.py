@@ -32,6 +32,8 @@ Keys
                          set "graph", or of the graph that "generate" makes: {"kind", flag: value}
       breakdown          [method]: orrery breakdown of the file, cut by each of these partitioners;
                          measures ask for the seconds of its stages
+      validate           [file]: orrery validate of these files, each experiment "repeats"? (1) times; measures
+                         ask for numbers of the rows, {"setting"}, and over them
   rows                   {"label", "unit", "paper", "ours": how to measure it, "role"?, "reported"?,
                          "note"?}
       paper              a number, [least, most] (a range that several cells share), true or false,
@@ -76,9 +78,11 @@ _INFER_ALLOWED = {"file", "title", "set", "data", "otherwise", "infer", "weights
 _CUTS_ALLOWED = {"cuts", "title", "set", "set_for", "set_method", "stream"}
 _BREAKDOWN_ALLOWED = {"file", "title", "set", "data", "otherwise", "breakdown"}
 _SHARING_ALLOWED = {"sharing", "title", "graph", "generate"}
+_VALIDATE_ALLOWED = {"validate", "title", "repeats"}
 ROLES = ("fitted", "informed", "predicted", "aside")
 _CONSTANT = {"is", "by", "role", "rows"}
-PANELS = ("cells", "curves", "learning", "shares", "lanes", "pairs", "regions", "scatter", "spread", "stacks")
+PANELS = ("agreement", "cells", "classes", "curves", "learning", "shares", "lanes", "pairs", "regions", "scatter",
+          "spread", "stacks")
 
 
 class FigureError(Exception):
@@ -153,8 +157,27 @@ def _check_sharing(file, run, name):
         _complain(file, f"runs.{name}.sharing: needs a list of flags with their values")
 
 
+def _check_validate(file, run, name):
+    for key in run.keys() - _VALIDATE_ALLOWED:
+        _complain(file, f"runs.{name}: {key} does not go with validate")
+    files = run["validate"]
+    if not isinstance(files, list) or not files or not all(isinstance(one, str) for one in files):
+        _complain(file, f"runs.{name}.validate: needs a list of files")
+    for one in files:
+        if not (file.parent / one).is_file():
+            _complain(file, f"runs.{name}.validate: {one} is not there")
+    if len({Path(one).stem for one in files}) < len(files):
+        _complain(file, f"runs.{name}.validate: two files have the same name, and so would their rows")
+    repeats = run.get("repeats", 1)
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+        _complain(file, f"runs.{name}.repeats: needs a whole number of at least 1")
+
+
 def _check_run(file, told, name):
     run = told["runs"][name]
+    if "validate" in run:
+        _check_validate(file, run, name)
+        return
     if "sharing" in run:
         _check_sharing(file, run, name)
         return

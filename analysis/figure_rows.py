@@ -8,6 +8,7 @@ import figure_counting
 import figure_breakdowns
 import figure_cuts
 import figure_sharing
+import figure_validations
 import limits
 import measures
 import sensitivity
@@ -88,7 +89,7 @@ def as_csv(rows):
 
 def results_csv(experiments):
     """Every run behind the figure, a line each: what it was and the numbers of its result. Where
-    all of them cut graphs, count what is shared or time stages, the numbers of these."""
+    all of them cut graphs, count what is shared, time stages or validate, the numbers of these."""
     told = experiments.figure.told["runs"]
     if all("cuts" in run for run in told.values()):
         return figure_cuts.results_csv(experiments.results)
@@ -96,6 +97,8 @@ def results_csv(experiments):
         return figure_sharing.results_csv(experiments.results)
     if all("breakdown" in run for run in told.values()):
         return figure_breakdowns.results_csv(experiments.results)
+    if all("validate" in run for run in told.values()):
+        return figure_validations.results_csv(experiments.results)
     runs = [(name, run) for name, found in experiments.results.items()
             if "cuts" not in told[name] for run in found]
     keys = [part.key for part in epoch_parts.told(runs[0][1].result if runs else {})]

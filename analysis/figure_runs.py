@@ -11,6 +11,7 @@ import figure_breakdowns
 import figure_cuts
 import figure_inferences
 import figure_sharing
+import figure_validations
 import result_folder
 import whole_file
 from checked_json import Each, number, text
@@ -67,6 +68,8 @@ class Experiments:
             return figure_cuts.make(self.program, run, self.out / "runs" / name)
         if "sharing" in run:
             return figure_sharing.make(self.program, run, self.out / "runs" / name)
+        if "validate" in run:
+            return figure_validations.make(self.program, run, self.figure.folder, self.out / "runs" / name)
         if "breakdown" in run:
             return figure_breakdowns.make(self.program, self._file(name), run, self.out / "runs" / name)
         if "infer" in run:
@@ -178,6 +181,9 @@ class Experiments:
                 continue
             if "sharing" in run:
                 self.results[name] = figure_sharing.read(run, self.out / "runs" / name)
+                continue
+            if "validate" in run:
+                self.results[name] = figure_validations.read(run, self.figure.folder, self.out / "runs" / name)
                 continue
             if "breakdown" in run:
                 self.results[name] = figure_breakdowns.read(self._file(name), run, self.out / "runs" / name)

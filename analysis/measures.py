@@ -13,6 +13,7 @@ from figure_breakdowns import BREAKDOWN_MEASURES
 from figure_file import FigureError
 from figure_runs import value_at
 from figure_sharing import SHARING_MEASURES
+from figure_validations import VALIDATION_MEASURES
 from inference_measures import INFERENCE_MEASURES
 
 IN_UNITS = {"s": 1.0, "ms": 1e-3, "MB": 1e6, "MiB": 2**20, "GiB": 2**30}
@@ -382,7 +383,7 @@ MEASURES = {f.__name__: f for f in (
     communication_seconds, fits, ratio, paper_number, total, largest, percent_below, result_number, setting, break_even,
     plan_fits, plan_number, plan_memory, plan_factor, starving, exceeds, received_in_layer, rows_that_pass_by, granndis_break_even, largest_that_fits,
     first_above, mean, paired_difference, within, epochs_to, seconds_to, best_mean)} | (
-        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES | CELL_MEASURES)
+        CUT_MEASURES | INFERENCE_MEASURES | SHARING_MEASURES | BREAKDOWN_MEASURES | CELL_MEASURES | VALIDATION_MEASURES)
 
 
 def nothing_means(spec):

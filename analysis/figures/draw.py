@@ -19,17 +19,19 @@ import matplotlib  # noqa: E402  (reads MPLCONFIGDIR)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from figures import cells, curves, lanes, learning, pairs, provenance  # noqa: E402
+from figures import agreement, cells, classes, curves, lanes, learning, pairs, provenance  # noqa: E402
 from figures import regions, scatter, shares, spread, stacks, style  # noqa: E402
 
-KINDS = {"cells": cells, "curves": curves, "lanes": lanes, "learning": learning, "pairs": pairs,
-         "regions": regions, "scatter": scatter, "shares": shares, "spread": spread, "stacks": stacks}
+KINDS = {"agreement": agreement, "cells": cells, "classes": classes, "curves": curves, "lanes": lanes,
+         "learning": learning, "pairs": pairs, "regions": regions, "scatter": scatter, "shares": shares,
+         "spread": spread, "stacks": stacks}
 FONT_SIZE = 8.0
 PANEL_WIDTH, LEAST_PANEL_WIDTH = 3.9, 3.0  # inches
 
 
 def grid_of(panels, width):
-    """(width, panels in a row, rows, height of a row) in inches; `width` None: as panels need."""
+    """(width, panels in a row, rows, height of a row) in inches; `width` None: as panels need. A panel may ask for a
+    "height" of its own."""
     stacked = all(panel["kind"] == "lanes" for panel in panels)
     columns = 1 if stacked else 2 if len(panels) == 4 else min(3, len(panels))
     if width is None:
@@ -37,7 +39,8 @@ def grid_of(panels, width):
     else:
         columns = max(1, min(columns, int(width / LEAST_PANEL_WIDTH)))
     lines = -(-len(panels) // columns)
-    return width, columns, lines, 1.95 if stacked else 3.1 if columns > 1 or width > 5 else 2.5
+    height = 1.95 if stacked else 3.1 if columns > 1 or width > 5 else 2.5
+    return width, columns, lines, max([height, *(panel.get("height", 0) for panel in panels)])
 
 
 def share_scales(panels, axes):

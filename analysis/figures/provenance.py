@@ -115,7 +115,9 @@ def sentence(experiments, rows=()):
     parts = []
     if cut:
         parts.append(f"graphs cut here: {_listed(dotted(run.config, 'graph') for run in cut)}")
-    for simulated, word in ((True, "simulated"), (False, "measured")):
+    validated = any("validate" in run for run in told.values())
+    real = "measured, and simulated from a calibration," if validated else "measured"
+    for simulated, word in ((True, "simulated"), (False, real)):
         runs = [run for run in ran if run.simulated == simulated]
         if runs:
             parts.append(f"{word} on {_listed(map(machine_of, runs))}; "
