@@ -31,16 +31,18 @@ namespace {
 
 /// The first is left out, because it touches memory for the first time.
 constexpr int kEpochs = 7;
+/// An epoch in batches has each operation many times.
+constexpr int kSampledEpochs = 4;
 
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 const std::vector<double> kBytes{64 * kKiB, 512 * kKiB, 4 * kMiB, 32 * kMiB, 256 * kMiB};
 
 std::string file(const std::string& dataset, const std::string& model,
-                 const std::string& strategy = R"("type": "full_graph")") {
+                 const std::string& strategy = R"("type": "full_graph")", int epochs = kEpochs) {
   return fmt::format(
       R"({{"name": "calibration", "seed": 5, "dataset": {{{}}}, "model": {{{}}}, "strategy": {{{}}},
            "train": {{"epochs": {}, "eval_every": 0}}}})",
-      dataset, model, strategy, kEpochs);
+      dataset, model, strategy, epochs);
 }
 
 /// Graphs of 5,000 to 150,000 vertices; none is one of configs/validation.
@@ -65,26 +67,27 @@ std::vector<std::string> trainings(Effort effort) {
   };
 }
 
-/// On sampled batches; none is one of configs/validation.
+/// In sampled batches; none is one of configs/validation.
 std::vector<std::string> sampled_trainings(Effort effort) {
+  const auto sampled = [](const std::string& dataset, const std::string& model,
+                          const std::string& batches) {
+    return file(dataset, model, R"("type": "mini_batch", )" + batches, kSampledEpochs);
+  };
   if (effort == Effort::tiny)
-    return {file(
+    return {sampled(
         R"("generate": "communities", "vertices": 2000, "edges": 16000, "features": 24, "classes": 5)",
-        R"("type": "sage", "hidden": 16)",
-        R"("type": "mini_batch", "batch": 300, "fanouts": [5, 5])")};
+        R"("type": "sage", "hidden": 16)", R"("batch": 300, "fanouts": [5, 5])")};
   return {
-      file(R"("generate": "communities", "vertices": 30000, "edges": 240000, "features": 48,
+      sampled(R"("generate": "communities", "vertices": 30000, "edges": 240000, "features": 48,
               "classes": 12)",
-           R"("type": "sage", "hidden": 48)",
-           R"("type": "mini_batch", "batch": 700, "fanouts": [8, 8])"),
-      file(R"("generate": "chung-lu", "vertices": 60000, "edges": 900000, "features": 100,
+              R"("type": "sage", "hidden": 48)", R"("batch": 700, "fanouts": [8, 8])"),
+      sampled(R"("generate": "chung-lu", "vertices": 30000, "edges": 450000, "features": 100,
               "classes": 24)",
-           R"("type": "gcn", "hidden": 128)",
-           R"("type": "mini_batch", "batch": 1500, "fanouts": [12, 6])"),
-      file(R"("generate": "rmat", "vertices": 16384, "edges": 200000, "features": 64,
+              R"("type": "gcn", "hidden": 128)", R"("batch": 1500, "fanouts": [12, 6])"),
+      sampled(R"("generate": "rmat", "vertices": 16384, "edges": 200000, "features": 64,
               "classes": 10)",
-           R"("type": "sage", "hidden": 96, "layers": 3)",
-           R"("type": "mini_batch", "batch": 400, "fanouts": [10, 5, 5])"),
+              R"("type": "sage", "hidden": 96, "layers": 3)",
+              R"("batch": 400, "fanouts": [10, 5, 5])"),
   };
 }
 
