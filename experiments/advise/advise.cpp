@@ -13,10 +13,9 @@
 #include "core/base/error.hpp"
 #include "core/strategy/config/strategy_info.hpp"
 #include "experiments/advise/count_bounds.hpp"
-#include "experiments/config/shipped.hpp"
-#include "experiments/config/validate_json.hpp"
 #include "experiments/execute/measure.hpp"
 #include "experiments/predict/prepared.hpp"
+#include "experiments/predict/servers/price.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/limits.hpp"
 #include "experiments/results/run_report.hpp"
@@ -129,21 +128,6 @@ class Leaders {
   std::vector<RatedPlan> plans_;
   double beaten_by_ = std::numeric_limits<double>::infinity();
 };
-
-/// The price of one server for an hour; nothing: the cluster file names no price.
-std::optional<double> usd_per_hour(const std::string& cluster_file) {
-  const std::string path = kClusterFiles.find(cluster_file);
-  const Json file = parse_json(read_settings(path, "a cluster file"), path);
-  const Json& server = file["server"];
-  if (!server.contains("usd_per_hour")) return std::nullopt;
-  return server["usd_per_hour"]["value"].get<double>();
-}
-
-std::optional<double> usd_per_epoch(const Experiment& experiment, double seconds) {
-  const auto usd = usd_per_hour(experiment.resolved["cluster"]["file"].get<std::string>());
-  if (!usd) return std::nullopt;
-  return *usd * experiment.placement().servers() * seconds / 3600;
-}
 
 RatedPlan rated(Plan plan, const PreparedExperiment& prepared, SimulatedOutcome made) {
   std::vector<std::vector<EpochCost>> costs;

@@ -21,6 +21,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/experiment_file.hpp"
 #include "experiments/config/version.hpp"
+#include "experiments/predict/servers/price.hpp"
 #include "experiments/results/table.hpp"
 #include "experiments/run/interruption.hpp"
 
@@ -77,10 +78,6 @@ std::string slower(const RatedPlan& plan, const RatedPlan& best) {
   if (&plan == &best) return "";
   return fmt::format("{}{:+.0f} %", verdict_words(compare_plans(plan, best)),
                      100 * more_than(plan, best));
-}
-
-std::string dollars(double usd) {
-  return usd < 0.01 ? fmt::format("${:.2e}", usd) : fmt::format("${:.3g}", usd);
 }
 
 std::string memory_of(const RatedPlan& plan) {

@@ -14,6 +14,7 @@
 #include "experiments/config/version.hpp"
 #include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
+#include "experiments/predict/servers/price.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/seed_groups.hpp"
 #include "experiments/results/set_up.hpp"
@@ -216,6 +217,9 @@ std::string table_of(const std::vector<FinishedRun>& runs, int width) {
       columns.push_back(part);
   for (const EpochPart& part : columns) header.push_back(part.header);
   header.insert(header.end(), {"moved/epoch", "peak/rank", "val", "test"});
+  const bool priced = std::ranges::any_of(
+      runs, [](const FinishedRun& run) { return run.result.contains("usd_per_epoch"); });
+  if (priced) header.emplace_back("price of an epoch");
   Table table(header);
   for (const FinishedRun& run : runs) {
     const Measurement& m = run.measured;
@@ -233,6 +237,9 @@ std::string table_of(const std::vector<FinishedRun>& runs, int width) {
     row.push_back(human_bytes(*std::max_element(m.peak_bytes.begin(), m.peak_bytes.end())));
     row.push_back(percent(run.result["val_accuracy"]));
     row.push_back(percent(run.result["test_accuracy"]));
+    if (priced)
+      row.push_back(run.result.contains("usd_per_epoch") ? dollars(run.result["usd_per_epoch"])
+                                                         : "-");
     table.add(row);
   }
   return table.text(width);
@@ -279,6 +286,20 @@ std::string limits_text(const std::vector<FinishedRun>& runs) {
       text +=
           fmt::format("\n{} is limited by {}", in_words(run), limit["sentence"].get<std::string>());
   return text.empty() ? text : text + "\n";
+}
+
+/// What each simulated run reads before its first epoch, a line for each that differs.
+std::set<std::string> loading_lines(const std::vector<FinishedRun>& runs) {
+  std::set<std::string> lines;
+  for (const FinishedRun& run : runs)
+    if (const Json loading = run.result.value("loading", Json()); !loading.is_null())
+      lines.insert(fmt::format(
+          "before the first epoch, and in none: {} over the storage of {}, {} in {} (simulated)",
+          loading["reads"] == "parts" ? "each rank reads its parts"
+                                      : "each server reads the data set",
+          run.experiment.cluster->name, human_bytes(loading["bytes"].get<double>()),
+          human_seconds(loading["seconds"].get<double>())));
+  return lines;
 }
 
 /// Where a timeline is and what it leaves out; nothing if no run left one.
@@ -562,6 +583,7 @@ void print_report(const std::vector<FinishedRun>& runs, const std::string& folde
     if (const auto set_up = run.result.find("set_up"); set_up != run.result.end())
       set_ups.push_back(*set_up);
   if (!set_ups.empty()) say(fmt::format("\n{}\n", set_up_line(set_ups)));
+  for (const std::string& line : loading_lines(runs)) say(fmt::format("\n{}\n", line));
   fmt::print(to, "\nResults: {}\n", folder);
   say(timeline_line(runs));
 }

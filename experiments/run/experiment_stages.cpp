@@ -14,6 +14,8 @@
 #include "core/strategy/config/strategy_info.hpp"
 #include "core/terminal/activity.hpp"
 #include "experiments/config/load_problem.hpp"
+#include "experiments/predict/servers/reading.hpp"
+#include "experiments/run/interruption.hpp"
 
 namespace orrery {
 namespace {
@@ -50,16 +52,14 @@ Experiment cut_by(const Experiment& experiment, const std::string& method) {
   return parse_experiments(file.dump(), experiment.name, {}).front();
 }
 
-std::int64_t bytes_below(const fs::path& folder) {
-  std::int64_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
-  return bytes;
+/// Whether the files of the experiment pass the storage of a simulated cluster.
+bool over_storage(const Experiment& experiment) {
+  return experiment.backend == "sim" && experiment.cluster->storage.has_rate();
 }
 
 /// The stages up to the training. The parts lie in `folder` meanwhile, which a start after a kill clears.
 CutStages prepare_parts(const Experiment& experiment, const ProblemData& data,
-                        const fs::path& folder) {
+                        const fs::path& folder, Simulator& simulator) {
   CutStages stages;
   stages.method = experiment.partition.method;
   Partition cut;
@@ -72,6 +72,15 @@ CutStages prepare_parts(const Experiment& experiment, const ProblemData& data,
         timed([&] { write_parts(*data.data, cut, {.method = stages.method, .hops = 1}, parts); });
   }
   stages.bytes = bytes_below(parts);
+  if (over_storage(experiment)) {
+    BytesOfRanks bytes;
+    for (int part = 0; part < cut.parts; ++part)
+      bytes.push_back(bytes_below(part_folder(parts, part)));
+    stages.storage_save =
+        storage_seconds(experiment, by_first_server(experiment, stages.bytes), simulator);
+    stages.storage_load_parts =
+        storage_seconds(experiment, by_owners(experiment, bytes), simulator);
+  }
   const Activity reading(fmt::format("reading the parts of {}", stages.method));
   const PartitionedDataset stored(parts);
   for (int part = 0; part < cut.parts; ++part) {
@@ -100,12 +109,22 @@ ExperimentStages measure_stages(const Experiment& experiment,
   ExperimentStages made;
   made.reads_all = !info_of(experiment.strategy).needs_whole_data.empty();
   made.simulated = experiment.backend == "sim";
+  if (made.simulated) made.cluster = experiment.cluster->name;
   fs::create_directories(folder);
   {
     DatasetCache datasets;
     ProblemData data;
     made.load = timed([&] { data = datasets.load(experiment); });
-    for (const Experiment& cut : cuts) made.methods.push_back(prepare_parts(cut, data, folder));
+    Simulator simulator(&stop_requested());
+    if (over_storage(experiment)) {
+      const std::int64_t bytes = data_bytes(data.facts());
+      made.storage_load =
+          storage_seconds(experiment, by_first_server(experiment, bytes), simulator);
+      made.storage_load_everywhere =
+          storage_seconds(experiment, by_each_server(experiment, bytes), simulator);
+    }
+    for (const Experiment& cut : cuts)
+      made.methods.push_back(prepare_parts(cut, data, folder, simulator));
   }
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     const ResultFolder results(folder / cuts[i].partition.method, Existing::overwrite);
@@ -114,6 +133,7 @@ ExperimentStages measure_stages(const Experiment& experiment,
     CutStages& stages = made.methods[i];
     stages.epoch = run->result["epoch_seconds"];
     stages.epochs = cuts[i].train.epochs;
+    if (run->result.contains("usd_per_epoch")) stages.usd_per_epoch = run->result["usd_per_epoch"];
     if (const Json& bytes = run->result["bytes"]; !bytes.is_null())
       stages.communicated = bytes["internal"].get<double>() + bytes["external"].get<double>();
   }

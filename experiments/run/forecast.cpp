@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,7 @@
 #include "experiments/config/shipped.hpp"
 #include "experiments/config/this_machine.hpp"
 #include "experiments/predict/interval.hpp"
+#include "experiments/predict/servers/price.hpp"
 #include "experiments/results/results.hpp"
 #include "experiments/results/table.hpp"
 
@@ -127,6 +129,7 @@ Json compared(const FinishedRun& run, const std::string& cluster, const Json& si
   Json told{{"epoch_seconds", simulated["epoch_seconds"]},
             {"interval", simulated.value("interval", Json())},
             {"limited_by", simulated["limited_by"]}};
+  if (simulated.contains("usd_per_epoch")) told["usd_per_epoch"] = simulated["usd_per_epoch"];
   if (cluster != kThisMachine || simulated["epoch_seconds"].is_null()) return told;
   told["error"] = simulated["epoch_seconds"].get<double>() / run.measured.epoch_seconds - 1;
   if (const std::string why = disturbance(run.result, simulated); !why.empty())
@@ -161,8 +164,15 @@ void forecast(std::vector<FinishedRun>& runs, bool quiet, const std::atomic<bool
 }
 
 void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
-  Table table({"run", "simulated on", "measured here", "simulated", "error", "limited there by"}, 2,
-              true);
+  const bool priced = std::ranges::any_of(runs, [](const FinishedRun& run) {
+    const Json clusters = run.result.value("simulated_on", Json::object());
+    return std::ranges::any_of(
+        clusters, [](const Json& simulated) { return simulated.contains("usd_per_epoch"); });
+  });
+  std::vector<std::string> header{"run",       "simulated on", "measured here",
+                                  "simulated", "error",        "limited there by"};
+  if (priced) header.insert(header.end() - 1, "price of an epoch");
+  Table table(header, 2, true);
   bool any = false;
   std::set<std::string> disturbed;
   std::map<std::string, std::set<std::string>> intervals;  // what "±" says, and of which clusters
@@ -182,9 +192,14 @@ void print_forecasts(const std::vector<FinishedRun>& runs, std::FILE* to) {
       const Json interval = simulated.value("interval", Json());
       if (!interval.is_null())
         intervals[interval_words(interval.value("measured", true))].insert(cluster);
-      table.add({name, cluster, measured,
-                 seconds.is_null() ? "-" : with_interval(seconds, errors_from(interval)), error,
-                 limit_text(simulated)});
+      std::vector<std::string> row{
+          name, cluster, measured,
+          seconds.is_null() ? "-" : with_interval(seconds, errors_from(interval)), error};
+      if (priced)
+        row.push_back(simulated.contains("usd_per_epoch") ? dollars(simulated["usd_per_epoch"])
+                                                          : "-");
+      row.push_back(limit_text(simulated));
+      table.add(row);
       any = true;
     }
   }

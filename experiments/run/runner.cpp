@@ -27,6 +27,8 @@
 #include "experiments/predict/fit.hpp"
 #include "experiments/predict/interval.hpp"
 #include "experiments/predict/preloading.hpp"
+#include "experiments/predict/servers/price.hpp"
+#include "experiments/predict/servers/reading.hpp"
 #include "experiments/predict/simulate.hpp"
 #include "experiments/results/checkpoint.hpp"
 #include "experiments/results/epoch_log.hpp"
@@ -270,8 +272,11 @@ void write_result(FinishedRun& done, const std::vector<Timeline>& timelines,
   }
 }
 
-/// The same for combinations that were not run: nothing was computed or received.
+/// The same for combinations that were not run: nothing was computed or received. Their epochs are
+/// those of the described servers, which may have a price.
 void write_forecast(Reported& made, const ResultFolder& results) {
+  if (const auto usd = usd_per_epoch(made.run.experiment, made.run.measured.epoch_seconds))
+    made.run.result["usd_per_epoch"] = *usd;
   made.run.result["kernels"] = nullptr;
   made.run.result["received_bytes"] = nullptr;
   write_result(made.run, made.timelines, results);
@@ -436,6 +441,7 @@ FinishedRun Runner::simulated(const PreparedExperiment& prepared, const ResultFo
   done.result["interval"] = interval_json(
       done.measured.epoch_seconds,
       epoch_errors(errors, made.simulation["library"], done.measured.breakdown), errors.measured);
+  done.result["loading"] = loading_json(prepared, simulator_);
   done.result["simulation"] = std::move(made.simulation);
   if (experiment.resolved["simulation"].value("accesses", false)) {
     auto kept = keep_accesses(prepared, static_cast<int>(made.outcome.epochs.size()), results);

@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/cluster/file_rate.hpp"
 
 namespace orrery::sim {
 
@@ -96,9 +97,8 @@ void Traffic::connect_to_storage(const Cluster& cluster, int device) {
     return found->second;
   };
   const int server = cluster.server_of(device);
-  std::vector<int> list{number_of(-2 - server, fmt::format("storage > s{}", server),
-                                  storage.server_bytes_per_second)};
-  double rate = storage.server_bytes_per_second;
+  double rate = file_rate(cluster, server);
+  std::vector<int> list{number_of(-2 - server, fmt::format("storage > s{}", server), rate)};
   if (storage.shared_bytes_per_second > 0) {
     list.push_back(number_of(-1, "storage", storage.shared_bytes_per_second));
     rate = std::min(rate, storage.shared_bytes_per_second);

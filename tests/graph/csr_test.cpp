@@ -59,7 +59,7 @@ TEST(CsrTest, NoVerticesAndNoEdgesAreFine) {
   EXPECT_EQ(symmetrise(empty), empty);
 }
 
-class CsrSizesTest : public testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {};
+class CsrSizesTest : public ::testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {};
 
 TEST_P(CsrSizesTest, EqualsSetOfEdges) {
   const auto [vertices, count] = GetParam();
@@ -113,8 +113,8 @@ TEST_P(CsrSizesTest, SameForAnyNumberOfThreadsAndOrderOfEdges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CsrSizesTest,
-                         testing::Values(std::pair{1, 5}, std::pair{7, 40}, std::pair{1000, 3000},
-                                         std::pair{3, 50000}, std::pair{5000, 600000}));
+                         ::testing::Values(std::pair{1, 5}, std::pair{7, 40}, std::pair{1000, 3000},
+                                           std::pair{3, 50000}, std::pair{5000, 600000}));
 
 TEST(CsrTest, TransposeOfRectangleSwapsSides) {
   Csr csr;  // rows {0: 3, 1: 0 4}

@@ -18,7 +18,7 @@
 namespace orrery {
 
 /// A fixture with an empty folder of its own, removed afterwards.
-class FilesTest : public testing::Test {
+class FilesTest : public ::testing::Test {
  protected:
   FilesTest() {
     std::string name = (std::filesystem::temp_directory_path() / "orrery-test-XXXXXX").string();

@@ -54,7 +54,7 @@ TEST(ReorderTest, PermuteRenumbersRowsAndColumns) {
   EXPECT_EQ(permuted_graph.columns, (std::vector<Vertex>{1, 0, 2, 1, 3, 2}));
 }
 
-class ReorderMethodTest : public testing::TestWithParam<const char*> {};
+class ReorderMethodTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ReorderMethodTest, OrderIsAPermutation) {
   std::vector<Vertex> order = vertex_order(*communities().graph, GetParam());
@@ -92,7 +92,7 @@ TEST_P(ReorderMethodTest, DatasetStaysTheSameUpToNumbers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, ReorderMethodTest,
-                         testing::Values("degree", "bfs", "communities"),
+                         ::testing::Values("degree", "bfs", "communities"),
                          [](const auto& test) { return test.param; });
 
 // Numbers are scrambled: the distance is n/3 before. With every community in one piece (n/16 wide)

@@ -137,7 +137,7 @@ class Netcluster {
 
 using None = std::vector<std::string>;
 
-class NetclusterTest : public testing::Test {
+class NetclusterTest : public ::testing::Test {
  protected:
   void SetUp() override {
     static const std::optional<std::string> reason = obstacle();

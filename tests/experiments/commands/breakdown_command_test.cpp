@@ -75,7 +75,46 @@ TEST_F(BreakdownCommand, SimulatesTheTrainingOfAnotherCluster) {
                          trained(), in("made").string())),
       0)
       << read("err");
-  EXPECT_THAT(read("out"), HasSubstr("simulated; the other stages are measured here"));
+  EXPECT_THAT(read("out"), HasSubstr("simulated on dgx-1"));
+  EXPECT_THAT(read("out"), HasSubstr("not priced")) << "nobody says how fast its files are";
+}
+
+/// Four servers, each of which reads 1 MB/s, all together 2 MB/s.
+TEST_F(BreakdownCommand, SimulatesFilesOverTheStorageOfTheCluster) {
+  Json cluster = Json::parse(std::ifstream(ORRERY_SOURCES "/configs/clusters/a6000-4x4-pcie.json"));
+  cluster["storage"] = {{"bytes_per_second", {{"value", 1e6}, {"source", "made up"}}},
+                        {"shared_bytes_per_second", {{"value", 2e6}, {"source", "made up"}}}};
+  cluster["server"]["usd_per_hour"] = {{"value", 7.2}, {"source", "made up"}};
+  std::ofstream(in("cluster.json")) << cluster;
+  const auto breakdown = [&](const std::string& more) {
+    return orrery(
+        fmt::format("breakdown {} --methods metis,hash --set backend=sim --set "
+                    "'cluster={{\"file\": \"{}\", \"servers\": 4, "
+                    "\"gpus_per_server\": 1}}' --out {} {}",
+                    trained(), in("cluster.json").string(), in("made").string(), more));
+  };
+  ASSERT_EQ(breakdown("--json"), 0) << read("err");
+  const Json told = Json::parse(read("out"));
+  std::stringstream schema;
+  schema << std::ifstream(ORRERY_SOURCES "/experiments/config/schemas/breakdown.json").rdbuf();
+  EXPECT_NO_THROW(validate_against(schema.str(), told));
+  const double load = told["storage_load_seconds"];
+  EXPECT_NEAR(told["storage_load_everywhere_seconds"], 2 * load, 1e-3)
+      << "four servers at 2 MB/s after one at 1";
+  for (const Json& method : told["methods"]) {
+    const double bytes = method["parts_bytes"], load_parts = method["storage_load_parts_seconds"];
+    EXPECT_NEAR(method["storage_save_seconds"], bytes / 1e6, 1e-3);
+    EXPECT_GE(load_parts, bytes / 2e6 - 0.02) << "meta.json of the whole is no part";
+    EXPECT_LT(load_parts, bytes / 1e6);
+    EXPECT_NEAR(method["usd_per_epoch"], method["epoch_seconds"].get<double>() * 4 * 7.2 / 3600,
+                1e-15);
+    const Json run = json("made/" + method["method"].get<std::string>() + "/result.json");
+    EXPECT_EQ(run["usd_per_epoch"], method["usd_per_epoch"]);
+    EXPECT_NEAR(run["loading"]["seconds"], 2 * load, 1e-3) << "a run reads the whole set";
+  }
+  ASSERT_EQ(breakdown(""), 0) << read("err");
+  EXPECT_THAT(read("out"), HasSubstr("files pass its storage"));
+  EXPECT_THAT(read("out"), HasSubstr("price of an epoch"));
 }
 
 TEST_F(BreakdownCommand, TakesAFileWhoseVerticesArePermuted) {

@@ -126,7 +126,7 @@ TEST(Memory, IsThatOfTheDevicesUnlessTheFileSaysAnother) {
 }
 
 TEST(ClusterFile, IsFoundByNameByShippedPathAndBesideTheExperiment) {
-  std::string name = (std::filesystem::path(testing::TempDir()) / "orrery_XXXXXX").string();
+  std::string name = (std::filesystem::path(::testing::TempDir()) / "orrery_XXXXXX").string();
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   const std::filesystem::path folder = name;
   std::filesystem::copy_file(ORRERY_SOURCES "/configs/clusters/dgx-1.json", folder / "mine.json");

@@ -12,12 +12,12 @@ namespace {
 
 /// What a run of `epochs` epochs prints on standard error, which is no terminal while captured.
 std::string printed(int epochs, bool enabled) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   {
     ProgressBar bar("cora", 0, epochs, enabled);
     for (int epoch = 1; epoch <= epochs; ++epoch) bar.update(epoch, 1.5, 0.8125);
   }
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 TEST(Progress, IsALineEveryTenthOffTheTerminal) {
@@ -37,17 +37,18 @@ TEST(Progress, EndsWithTheLastEpoch) {
 
 /// Epochs that an earlier start has trained took no time of this one.
 TEST(Progress, OfAResumedTrainingForetellsByItsOwnEpochs) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   {
     ProgressBar bar("cora", 8, 10, true);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     bar.update(9, 1.5, {});
   }
   // One epoch is left, as long as this one: at least 100 ms. Of nine epochs each took 11.
-  const std::string text = testing::internal::GetCapturedStderr();
+  const std::string text = ::testing::internal::GetCapturedStderr();
   const auto left = text.find(" left");
   ASSERT_NE(left, std::string::npos) << text;
-  EXPECT_THAT(text, testing::Not(testing::ContainsRegex("  [0-9][0-9]?\\.[0-9] ms left"))) << text;
+  EXPECT_THAT(text, ::testing::Not(::testing::ContainsRegex("  [0-9][0-9]?\\.[0-9] ms left")))
+      << text;
 }
 
 TEST(Progress, IsSilentOnRequest) { EXPECT_EQ(printed(20, false), ""); }

@@ -32,10 +32,10 @@ std::string problem(const Action& action) {
   return "";
 }
 
-class Results : public testing::Test {
+class Results : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::path(testing::TempDir()) / "orrery_results_XXXXXX").string();
+    std::string name = (fs::path(::testing::TempDir()) / "orrery_results_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }

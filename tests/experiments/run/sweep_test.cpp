@@ -29,10 +29,10 @@ const std::string kTwenty = R"({"name": "twenty",
   "sweep": {"strategy.type": ["full_graph", "spmm_1d"], "cluster.ranks": [1, 2],
             "model.hidden": [2, 4, 6, 8, 10]}})";
 
-class SweepCommand : public testing::Test {
+class SweepCommand : public ::testing::Test {
  protected:
   SweepCommand() {
-    std::string name = (fs::path(testing::TempDir()) / "orrery_XXXXXX").string();
+    std::string name = (fs::path(::testing::TempDir()) / "orrery_XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     std::ofstream(folder_ / "e.json") << kTwenty;
   }
@@ -231,7 +231,7 @@ TEST_F(SweepCommand, RefusesALogOfSomethingElse) {
 }
 
 TEST(ConfigHash, ChangesWithASettingAndWithTheClusterFile) {
-  std::string name = (fs::path(testing::TempDir()) / "orrery_XXXXXX").string();
+  std::string name = (fs::path(::testing::TempDir()) / "orrery_XXXXXX").string();
   const fs::path folder = ::mkdtemp(name.data());
   fs::copy_file(ORRERY_SOURCES "/configs/clusters/dgx-1.json", folder / "c.json");
   std::ofstream(folder / "e.json") << kTwenty;

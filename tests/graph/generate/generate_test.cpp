@@ -30,7 +30,7 @@ DatasetOptions options_of_generator(const std::string& generator) {
   return options;
 }
 
-class GeneratorTest : public testing::TestWithParam<const char*> {};
+class GeneratorTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GeneratorTest, SameForAnyNumberOfThreads) {
   const DatasetOptions options = options_of_generator(GetParam());
@@ -116,8 +116,8 @@ TEST_P(GeneratorTest, ImpossibleParametersNameTheKey) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Generators, GeneratorTest,
-                         testing::Values("communities", "skewed-communities", "rmat", "chung-lu",
-                                         "bter"),
+                         ::testing::Values("communities", "skewed-communities", "rmat", "chung-lu",
+                                           "bter"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, '-');

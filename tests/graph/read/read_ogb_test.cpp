@@ -8,7 +8,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
+using ::testing::Not;
 
 class ReadOgbTest : public FilesTest {
  protected:

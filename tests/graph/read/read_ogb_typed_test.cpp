@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
+using ::testing::Not;
 
 const std::string kAffiliated = "set/raw/relations/author___affiliated_with___institution/",
                   kWrites = "set/raw/relations/author___writes___paper/",

@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
+using ::testing::Not;
 
 class ReadOrreryTest : public FilesTest {
  protected:

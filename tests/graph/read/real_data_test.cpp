@@ -24,7 +24,7 @@ struct Expected {
 
 std::ostream& operator<<(std::ostream& out, const Expected& e) { return out << e.name; }
 
-class RealDataTest : public testing::TestWithParam<Expected> {};
+class RealDataTest : public ::testing::TestWithParam<Expected> {};
 
 TEST_P(RealDataTest, CountsAreThePublishedOnes) {
   const Expected& e = GetParam();
@@ -51,7 +51,7 @@ TEST_P(RealDataTest, CountsAreThePublishedOnes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sets, RealDataTest,
-    testing::Values(
+    ::testing::Values(
         Expected{"cora", 2708, 10556, true, 0, 1433, 7, {140, 500, 1000}, 78, 2485, 0},
         Expected{"citeseer", 3327, 9228, true, 124, 3703, 6, {120, 500, 1000}, 438, 2120, 48},
         Expected{"pubmed", 19717, 88651, true, 3, 500, 3, {60, 500, 1000}, 1, 19717, 0},

@@ -25,7 +25,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
+using ::testing::Not;
 
 class TypedFilesTest : public FilesTest {
  protected:

@@ -83,9 +83,9 @@ std::vector<double> reference(const InterconnectPlan& plan, const std::vector<Fl
   return ends;
 }
 
-class Engines : public testing::TestWithParam<MakeInterconnect> {};
+class Engines : public ::testing::TestWithParam<MakeInterconnect> {};
 INSTANTIATE_TEST_SUITE_P(, Engines,
-                         testing::Values(make_simgrid_interconnect, make_fluid_interconnect),
+                         ::testing::Values(make_simgrid_interconnect, make_fluid_interconnect),
                          [](const auto& which) {
                            return which.param == make_simgrid_interconnect ? "simgrid" : "fluid";
                          });

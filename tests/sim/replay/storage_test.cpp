@@ -55,6 +55,17 @@ TEST(StorageOfClusters, SharedByServersHasOneRateForAll) {
   EXPECT_NEAR(seconds.at(2), 1 + 1, kExactWithFiles);
 }
 
+/// The star's adapters carry 1 GB/s, and only a file system that is shared is behind them.
+TEST(StorageOfClusters, SharedByServersIsBehindTheirLinks) {
+  EXPECT_NEAR(reading({4e9, 8e9, 0}, {3e9, 0, 3e9, 0}).at(2), 3, kExactWithFiles) << "network";
+  EXPECT_NEAR(reading({4e9, 0, 0}, {3e9, 0, 3e9, 0}).at(2), 0.75, kExactWithFiles) << "own disks";
+  EXPECT_NEAR(reading({4e9, 1.5e9, 0}, {3e9, 0, 3e9, 0}).at(2), 4, kExactWithFiles)
+      << "the file system itself";
+  EXPECT_NEAR(reading({0.5e9, 8e9, 0}, {3e9, 0, 3e9, 0}).at(2), 6, kExactWithFiles) << "a client";
+  EXPECT_NEAR(reading({4e9, 8e9, 0}, {3e9, 0}).at(0), 0.75, kExactWithFiles)
+      << "one server alone has no network";
+}
+
 TEST(StorageOfClusters, NeedsNoHostOfTheServers) {
   EXPECT_NEAR(reading({2e9, 0, 0}, {1e9, 3e9}, 0).at(1), 2, kExactWithFiles);
 }
