@@ -75,7 +75,7 @@ void read_kept_input(std::string_view input) {
   rows ? static_cast<void>(kept.take_rows()) : static_cast<void>(kept.take_draws());
 }
 
-std::vector<std::string> kept_inputs() {
+std::vector<std::string> input_stages() {
   scratch().fill(Files{});
   HeldRows rows{3, {0, 3}, std::make_shared<const Csr>(Csr{3, 3, {0, 1, 1, 2}, {2, 0}}), {}, false};
   const KeptInput kept(scratch().path(), {}, 0, true);
@@ -182,7 +182,7 @@ std::vector<Target> kept_targets() {
            },
            {"ORRERYC1", "seal", "\"rows\":[", "\"epochs\":", "\"experiment\":"}},
           {"layer", read_layer, layers, {}},
-          {"kept_input", read_kept_input, kept_inputs, {}},
+          {"kept_input", read_kept_input, input_stages, {}},
           {"accesses",
            read_trace,
            traces,
