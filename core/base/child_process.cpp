@@ -171,6 +171,15 @@ std::optional<ProgramRun> run_program(const std::vector<std::string>& words, con
   }
 }
 
+std::vector<std::string> mpirun_words(int processes, bool yields) {
+  std::vector<std::string> words{"mpirun", "-q"};
+  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  words.insert(words.end(), {"--bind-to", "none", "--oversubscribe"});
+  if (yields) words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
+  words.insert(words.end(), {"-n", std::to_string(processes)});
+  return words;
+}
+
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
 /// Programs and tests are one or two folders below the build folder.

@@ -60,6 +60,11 @@ std::optional<ProgramRun> run_program(const std::vector<std::string>& words,
                                       const std::filesystem::path& errors = {},
                                       const std::string& input = {});
 
+/// Words that start so many processes of a program on this machine by Open MPI; its options, the program and
+/// the program's arguments follow. The processes may use any core. `yields`: while they wait they leave their
+/// core to others, as they must where they are more than the cores.
+std::vector<std::string> mpirun_words(int processes, bool yields);
+
 /// The file that this program was started from.
 ///
 /// Errors    std::filesystem::filesystem_error (a system without /proc)

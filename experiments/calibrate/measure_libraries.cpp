@@ -1,11 +1,11 @@
 #include "experiments/calibrate/measure_libraries.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -37,12 +37,10 @@ CollectiveTimes threads_of(const ThreadsBench& bench, int ranks, std::int64_t by
 std::optional<CollectiveTimes> job(const std::string& probe,
                                    const std::vector<std::string>& options, bool thorough,
                                    const std::vector<std::string>& of_probe = {}) {
-  std::vector<std::string> words{"timeout", "-k", "5", "100", "mpirun"};
-  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  words.insert(words.end(),
-               {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
+  std::vector<std::string> words{"timeout", "-k", "5", "100"};
+  std::ranges::copy(mpirun_words(2, true), std::back_inserter(words));
   words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {"-n", "2", probe, thorough ? "12" : "3"});
+  words.insert(words.end(), {probe, thorough ? "12" : "3"});
   words.insert(words.end(), of_probe.begin(), of_probe.end());
   const auto run = run_program(words, "/dev/null");
   if (!run || !run->succeeded()) return std::nullopt;

@@ -492,6 +492,14 @@ void set_dataset(Experiment& e, const Json& d) {
   e.edge_features = d.value("edge_features", false);
 }
 
+/// The words of model.order.
+std::map<std::string, LayerOrder> layer_orders() {
+  return {{"auto", LayerOrder::automatic},
+          {"aggregate_first", LayerOrder::aggregate_first},
+          {"transform_first", LayerOrder::transform_first},
+          {"aggregate_both", LayerOrder::aggregate_both}};
+}
+
 ModelConfig model_config(const Json& m) {
   ModelConfig model;
   model.type = model_type(m["type"]);
@@ -520,11 +528,7 @@ ModelConfig model_config(const Json& m) {
     model.attention_dropout = m["attention_dropout"];
     model.projection_dropout = m.value("projection_dropout", 0.0);
   }
-  if (m.contains("order"))
-    model.order = pick<LayerOrder>(m["order"], {{"auto", LayerOrder::automatic},
-                                                {"aggregate_first", LayerOrder::aggregate_first},
-                                                {"transform_first", LayerOrder::transform_first},
-                                                {"aggregate_both", LayerOrder::aggregate_both}});
+  if (m.contains("order")) model.order = pick<LayerOrder>(m["order"], layer_orders());
   if (m.contains("normalisation"))
     model.normalisation =
         pick<Normalisation>(m["normalisation"], {{"auto", Normalisation::automatic},
@@ -790,9 +794,8 @@ void require_in_place(const Experiment& e, bool files) {
 ///
 /// Errors    ConfigError: another number of words; a layer that cannot multiply in this order
 std::vector<LayerOrder> inference_orders(const Json& value, const ModelConfig& model) {
-  const std::map<std::string, LayerOrder> words{{"auto", LayerOrder::automatic},
-                                                {"aggregate_first", LayerOrder::aggregate_first},
-                                                {"transform_first", LayerOrder::transform_first}};
+  std::map<std::string, LayerOrder> words = layer_orders();
+  words.erase("aggregate_both");  // is of the backward pass
   if (value.is_string() && !words.contains(value.get<std::string>()))
     throw ConfigError("inference.order",
                       fmt::format("found {}, allowed: auto, aggregate_first, transform_first, or a "

@@ -1,7 +1,6 @@
 #include "experiments/run/real_run.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -82,12 +81,7 @@ Words on_own_cores(const Experiment& experiment) {
 }
 
 Words mpirun(const Experiment& experiment) {
-  Words words{"mpirun", "-q"};
-  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  append(words, {"--bind-to", "none", "--oversubscribe"});
-  if (experiment.ranks() > available_cores()) append(words, {"--mca", "mpi_yield_when_idle", "1"});
-  append(words, {"-n", std::to_string(experiment.ranks())});
-  return words;
+  return mpirun_words(experiment.ranks(), experiment.ranks() > available_cores());
 }
 
 /// What starts the experiment's ranks; the program and its arguments follow.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -41,8 +42,7 @@ fs::path ptscotch_program() {
                     this_program().string()));
   throw NotBuilt(
       "partition.method: \"ptscotch\" is not in this build; install libptscotch-dev, "
-      "libopenmpi-dev "
-      "and openmpi-bin and build again, or use metis");
+      "libopenmpi-dev and openmpi-bin and build again, or use metis");
 }
 
 /// The one constraint that PT-Scotch balances.
@@ -146,13 +146,8 @@ std::vector<std::string> outside_of_jobs() {
 std::vector<std::string> command(const fs::path& job, const fs::path& parts, int processes) {
   const std::string program = ptscotch_program();
   std::vector<std::string> words = outside_of_jobs();
-  const auto add = [&](std::initializer_list<std::string> more) {
-    words.insert(words.end(), more);
-  };
-  add({"mpirun", "-q"});
-  if (::geteuid() == 0) add({"--allow-run-as-root"});
-  add({"--bind-to", "none", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
-  add({"-n", std::to_string(processes), program, job.string(), parts.string()});
+  std::ranges::copy(mpirun_words(processes, true), std::back_inserter(words));
+  words.insert(words.end(), {program, job.string(), parts.string()});
   return words;
 }
 
@@ -173,8 +168,7 @@ void run_processes(const fs::path& folder, int processes) {
   if (run && WIFEXITED(run->status) && WEXITSTATUS(run->status) == kNotFound)
     throw NotBuilt(
         "partition.method: \"ptscotch\" needs mpirun, which is not here: install openmpi-bin, or "
-        "use "
-        "metis");
+        "use metis");
   if (!run || !run->succeeded())
     throw Error(fmt::format("ptscotch: the job of {} processes {}: {}", processes,
                             run ? "ended with " + run->ending() : "could not be started",

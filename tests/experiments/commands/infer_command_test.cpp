@@ -44,6 +44,19 @@ class Infer : public testing::StartedProgram {
         "\"columns\": {}{}}}' --out {} --quiet --json",
         file(), rows * columns, in("trained").string(), rows, columns, more, in(out).string());
   }
+  /// The words of an inference with settings that keeps what it has done; kernels add in a fixed order.
+  std::vector<std::string> keeping(const std::vector<std::string>& settings) const {
+    std::vector<std::string> words{"infer", file(),           "--quiet", "--keep-layers",
+                                   "--set", "train.epochs=1", "--set",   "kernels=reference"};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    return words;
+  }
+  /// The same for orrery().
+  static std::string in_quotes(const std::vector<std::string>& words) {
+    std::string command;
+    for (const std::string& word : words) command += " '" + word + "'";
+    return command;
+  }
   int made_ = 0;  ///< results so far
   /// What the neighbours that vertices [first, end) draw in two layers take: a number for each
   /// vertex, and for those with more neighbours than `fanout` as many places in each layer.
@@ -437,27 +450,11 @@ TEST_F(Infer, ChoosesGroupsThatFitIntoTheDevice) {
 
 /// Killed once a layer is kept, and again: the files are those of a run that nobody disturbed.
 TEST_F(Infer, GoesOnAfterBeingKilledAndWritesTheSameFiles) {
-  const std::vector<std::string> words{
-      "infer",
-      file(),
-      "--quiet",
-      "--set",
-      R"(dataset={"generate": "communities", "vertices": 4000, "edges": 20000})",
-      "--set",
-      "model.hidden=64",
-      "--set",
-      "model.layers=4",
-      "--set",
-      "train.epochs=1",
-      "--set",
-      "kernels=reference",
-      "--set",
-      "cluster.ranks=2",
-      "--set",
-      R"(inference={"columns": 2, "fanout": 4})",
-      "--keep-layers"};
-  std::string command;
-  for (const std::string& word : words) command += " '" + word + "'";
+  const std::vector<std::string> words =
+      keeping({R"(dataset={"generate": "communities", "vertices": 4000, "edges": 20000})",
+               "model.hidden=64", "model.layers=4", "cluster.ranks=2",
+               R"(inference={"columns": 2, "fanout": 4})"});
+  const std::string command = in_quotes(words);
   const auto killed_after = [&](int layer, bool resume) {
     auto started = words;
     started.insert(started.end(), {"--out", in("killed").string()});
@@ -515,27 +512,11 @@ TEST_F(Infer, TakesOverEveryStageThatItHadFinished) {
                    in("big").string()),
             0)
       << read("err");
-  const std::vector<std::string> words{"infer",
-                                       file(),
-                                       "--quiet",
-                                       "--set",
-                                       "dataset.path=" + in("big").string(),
-                                       "--set",
-                                       "model.hidden=96",
-                                       "--set",
-                                       "model.layers=4",
-                                       "--set",
-                                       "train.epochs=1",
-                                       "--set",
-                                       "kernels=reference",
-                                       "--set",
-                                       "cluster.ranks=2",
-                                       "--set",
-                                       R"(inference={"rows": 2, "fanout": 4,
-                    "order": ["aggregate_first", "auto", "transform_first", "auto"]})",
-                                       "--keep-layers"};
-  std::string command;
-  for (const std::string& word : words) command += " '" + word + "'";
+  const std::vector<std::string> words =
+      keeping({"dataset.path=" + in("big").string(), "model.hidden=96", "model.layers=4",
+               "cluster.ranks=2", R"(inference={"rows": 2, "fanout": 4,
+                    "order": ["aggregate_first", "auto", "transform_first", "auto"]})"});
+  const std::string command = in_quotes(words);
   const auto killed_after = [&](const std::string& name, bool resume) {
     auto started = words;
     started.insert(started.end(), {"--out", in("killed").string()});
@@ -603,28 +584,15 @@ TEST_F(Infer, RemovesNoLayersOfOthers) {
 /// The values of layers depend on the numbers in the files, and on the order in which they are
 /// added.
 TEST_F(Infer, ResumesNoOtherDataOrOrderOfSums) {
-  const std::vector<std::string> words{"infer",
-                                       file(),
-                                       "--quiet",
-                                       "--set",
-                                       "model.hidden=400",
-                                       "--set",
-                                       "model.layers=3",
-                                       "--set",
-                                       "train.epochs=1",
-                                       "--set",
-                                       "kernels=reference",
-                                       "--keep-layers",
-                                       "--out",
-                                       in("kept").string()};
+  std::vector<std::string> words = keeping({"model.hidden=400", "model.layers=3"});
+  words.insert(words.end(), {"--out", in("kept").string()});
   const pid_t child = start(words);
   const auto kept = in("kept/layers/layer-1-rank-0.bin");
   while (!std::filesystem::exists(kept) && ::waitpid(child, nullptr, WNOHANG) == 0) ::usleep(100);
   ::kill(child, SIGKILL);
   wait_for(child);
   ASSERT_TRUE(std::filesystem::exists(kept)) << "it ended before it was killed";
-  std::string command;
-  for (const std::string& word : words) command += " '" + word + "'";
+  const std::string command = in_quotes(words);
 
   EXPECT_EQ(orrery(command + " --resume --set strategy.column_tiles=2"), 2);
   EXPECT_THAT(read("err"), HasSubstr("column_tiles"));

@@ -3,11 +3,9 @@
 #include "experiments/infer/choose_tiles.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -19,11 +17,11 @@
 #include <vector>
 
 #include "core/base/parallel.hpp"
-#include "core/graph/files/npy.hpp"
 #include "core/runtime/recording.hpp"
 #include "core/runtime/summary.hpp"
 #include "experiments/infer/layer_orders.hpp"
 #include "tests/support/inferences.hpp"
+#include "tests/support/rows_in_drawn_order.hpp"
 
 namespace orrery {
 namespace {
@@ -180,42 +178,12 @@ TEST(ChooseTiles, FindsTheFewestBytesOfAnExhaustiveSearchForAttention) {
     }
 }
 
-/// Rows of features in a file, in descending order of their vertices.
-class RowsInAFile {
- public:
-  explicit RowsInAFile(const Dataset& data)
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                ("rows_in_a_file" + std::to_string(::getpid()))) {
-    const std::int64_t width = data.features->width();
-    std::filesystem::create_directories(folder_);
-    std::vector<Vertex> order(at(data.vertices()));
-    std::iota(order.rbegin(), order.rend(), 0);
-    std::vector<float> rows(order.size() * at(width));
-    data.features->read(order, 0, width, rows.data(), width);
-    NpyWriter of_rows =
-        NpyWriter::create<float>(folder_ / "rows-all.npy", {data.vertices(), width});
-    of_rows.append(std::span<const float>(rows));
-    of_rows.close();
-    NpyWriter of_ids = NpyWriter::create<std::int32_t>(folder_ / "ids-all.npy", {data.vertices()});
-    of_ids.append(std::span<const Vertex>(order));
-    of_ids.close();
-    files = std::make_shared<const FeatureFiles>(folder_, data.vertices());
-  }
-  ~RowsInAFile() { std::filesystem::remove_all(folder_); }
-  RowsInAFile(const RowsInAFile&) = delete;
-  RowsInAFile& operator=(const RowsInAFile&) = delete;
-  std::shared_ptr<const FeatureFiles> files;
-
- private:
-  std::filesystem::path folder_;
-};
-
 /// Where rows lie in files, the first layer gains by another order than the others: of the ways that
 /// fuse it, the planner finds the best and the next of all orders of four layers, also where memory
 /// forbids some, and says of each listed one what recording it alone says.
 TEST(ChooseTiles, FindsTheBestAndTheNextOrderOfAllLayers) {
   const auto data = random_dataset(97, 400, 9, 7, true);
-  const RowsInAFile rows(*data);
+  const testing::RowsInDrawnOrder rows(*data);
   ModelConfig model = model_of(ModelType::sage, 4, 8);
   InferenceProblem asked = asked_of(data, model);
   auto with_files = std::make_shared<InferenceData>(*asked.data);

@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/index.hpp"
+#include "core/strategy/structure/sampled_batches.hpp"
 #include "core/strategy/train/train.hpp"
 #include "experiments/config/load_problem.hpp"
 #include "experiments/execute/measure.hpp"
@@ -391,6 +392,51 @@ TEST_F(Simulate, DrawingWithoutAPriceIsToldWithItsKey) {
     EXPECT_NE(std::string(error.what()).find("host.kinds.sample"), std::string::npos)
         << error.what();
   }
+}
+
+/// An update takes a millisecond for a value, and three times as long in an epoch that loads batches.
+TEST_F(Simulate, FactorsOfBatchesCountWhereAnEpochLoadsThem) {
+  Json profile = profile_of_devices();
+  profile["tables"]["adam"] = {{"axes", {{{"name", "size"}, {"points", {1, 2}}}}},
+                               {"seconds", {1e-3, 2e-3}},
+                               {"fit_error", 0},
+                               {"source", "assumption: made up for a test"}};
+  const auto update_of = [&](const Json& of, const std::string& strategy) {
+    const std::string file = ::testing::TempDir() + "profile-of-batches.json";
+    std::ofstream(file) << of;
+    return simulated(experiment_with({"simulation.profile=\"" + file + "\"", "cluster.gpus=2",
+                                      "strategy=" + strategy}))
+        .measured.breakdown.compute_by_kind.at("adam");
+  };
+  const std::string batches = R"({"type": "mini_batch", "batch": 200, "fanouts": [5, 5]})",
+                    graph = R"({"type": "spmm_1d"})";
+  const double in_batches = update_of(profile, batches), on_graph = update_of(profile, graph);
+
+  profile["in_batches"]["adam"] = {{"axes", {{{"name", "bytes"}, {"points", {1}}}}},
+                                   {"factors", {3}},
+                                   {"source", "assumption: made up for a test"}};
+
+  EXPECT_NEAR(update_of(profile, batches) / in_batches, 3, 1e-6);
+  EXPECT_NEAR(update_of(profile, graph) / on_graph, 1, 1e-9);
+}
+
+/// All neighbours of a batch of clusters are looked at, and have a price beside that of its edges.
+TEST_F(Simulate, WhatIsLookedAtForTheEdgesOfClustersHasAPrice) {
+  const Experiment experiment = experiment_with(
+      {"cluster.gpus=2",
+       R"(strategy={"type": "mini_batch", "sampler": "cluster", "clusters": 8, "together": 2})"});
+  const PreparedExperiment prepared = prepare(experiment, DatasetCache().load(experiment));
+  const SampledBatch batch = SampledBatches(*prepared.problem).batch(0, 0, 0);
+  std::int64_t looked_at = 0;
+  for (const Vertex v : *batch.vertices) looked_at += prepared.problem->data->graph->degree(v);
+
+  const std::vector<HostWork> more = prepared.strategy->prepare(0, {0, 0})->work.more;
+
+  ASSERT_EQ(more.size(), 1U);
+  EXPECT_EQ(more[0].kind, "scan");
+  EXPECT_EQ(more[0].items, looked_at);
+  EXPECT_GT(looked_at, batch.edges);
+  EXPECT_GT(batch.edges, 0);
 }
 
 TEST_F(Simulate, MachinesOfACpuClusterUseMpi) {
